@@ -1,0 +1,1 @@
+"""Interpretable, deformation-invariant clustering of images."""
