@@ -1,0 +1,322 @@
+r"""The measure between images and centroids, and the machine that evaluates it in bulk.
+
+.. math::
+    d(x, \mu) = \min_\nu \; \| \mathrm{warp}(x; \nu) - \mu \|^2
+    + \lambda \, \|x\|^2 \, (\mathrm{bending}(\nu) + \varepsilon\,\mathrm{displacement}(\nu))
+
+for ``direction="image-to-centroid"``; for ``"centroid-to-image"`` the centroid is the one that is
+warped, :math:`\| \mathrm{warp}(\mu; \nu) - x \|^2`. :math:`\lambda` is the smoothness. The penalty counts in
+units of the image's energy :math:`\|x\|^2` (which is 1 after normalisation), so that pictures with values
+up to 255 and pictures with values up to 1 are treated alike. The bending energy leaves affine maps free;
+the mean squared displacement of the pixels, with its tiny weight :math:`\varepsilon`, keeps even those
+from wandering where the pictures say nothing.
+
+Data flows one way: pictures -> pyramid -> stages of the solver -> costs and parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dikmeans.align.objective import Pairs, Problem, evaluate_pairs
+from dikmeans.align.pyramid import build_pyramid, pyramid_grids
+from dikmeans.align.solvers import Solver, Stage, Status
+from dikmeans.align.threads import single_blas_thread
+from dikmeans.warp.basis import Affine, Warp
+from dikmeans.warp.sampling import Sampler, make_sampler, pad, render_pairs
+
+# The weight epsilon of the mean squared displacement beside the bending energy.
+DISPLACEMENT_WEIGHT = 0.016
+
+DIRECTIONS = ("image-to-centroid", "centroid-to-image")
+
+
+class Fits(NamedTuple):
+    """Alignments of n images with K centroids.
+
+    Attributes
+    ----------
+    costs : float64 array of shape (n, K)
+    deltas : float32 array of shape (n, K, 2, n_basis)
+        Parameters less the identity.
+    status : int8 array of shape (n, K)
+        Values of `Status`.
+    """
+
+    costs: np.ndarray
+    deltas: np.ndarray
+    status: np.ndarray
+
+
+@dataclass(frozen=True)
+class CentroidBank:
+    """Centroids as the solver wants them: on the levels, with the curvature, of the stages to come.
+
+    A bank made for warm starts holds only what those need.
+    """
+
+    pictures: np.ndarray
+    levels: tuple[np.ndarray, ...]
+    curvatures: dict[tuple[int, bool], np.ndarray]
+
+
+class Aligner:
+    """The measure with its solver, for pictures of one shape.
+
+    Internally pictures are (n, C, rows, columns) arrays of float32.
+
+    Parameters
+    ----------
+    warp : Warp
+    smoothness : float
+    direction : {"image-to-centroid", "centroid-to-image"}
+    border : {"zero", "edge"}
+    solver : Solver
+    """
+
+    dtype: Any = np.float32
+    exact = False
+
+    def __init__(
+        self, warp: Warp, *, smoothness: float, direction: str, border: str, solver: Solver
+    ):
+        self.warp = warp
+        self.smoothness = smoothness
+        self.direction = direction
+        self.border = border
+        self.solver = solver
+        self._grids = pyramid_grids(warp.grid.shape)
+        affine = Affine(warp.grid.shape)
+        self._families = {False: warp, True: affine}
+        self._embedding = warp.embed_affine(np.eye(affine.n_basis)).astype(np.float32)
+        self._cold = solver.cold_stages(len(self._grids))
+        self._warm = solver.warm_stages()
+        self._problems = {
+            (stage.level, stage.affine): self._problem(stage)
+            for stage in (*self._cold, *self._warm, Stage(0, False, 0))
+        }
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis functions of the warp."""
+        return self.warp.n_basis
+
+    @property
+    def sampler(self) -> Sampler:
+        """How the sharp pictures are sampled."""
+        return self._problems[0, False].sampler
+
+    def _problem(self, stage: Stage) -> Problem:
+        family, grid = self._families[stage.affine], self._grids[stage.level]
+        penalty = family.bending + DISPLACEMENT_WEIGHT * family.displacement
+        # a coarse level sums over fewer pixels; the balance of data and penalty stays the same
+        share = grid.n_pixels / self._grids[0].n_pixels
+        penalty = (self.smoothness * share * penalty).astype(np.float32)
+        return Problem(make_sampler(family, grid), penalty)
+
+    def bank(self, centroids: np.ndarray, *, warm: bool = False) -> CentroidBank:
+        """Prepare centroids (K, C, rows, columns) for any number of calls of `fit`.
+
+        Parameters
+        ----------
+        centroids : array of shape (K, C, rows, columns)
+        warm : bool
+            Whether `fit` will be called with warm starts only.
+        """
+        centroids = np.ascontiguousarray(centroids, dtype=np.float32)
+        stages = self._warm if warm else (*self._cold, *self._warm)
+        grids = self._grids[: 1 + max(stage.level for stage in stages)]
+        levels = build_pyramid(centroids, grids, self.border)
+        keys = {(stage.level, stage.affine) for stage in stages}
+        with single_blas_thread():
+            curvatures = {
+                key: self.solver.curvature(self._problems[key], levels[key[0]]) for key in keys
+            }
+        return CentroidBank(centroids, levels, curvatures)
+
+    def fit(
+        self,
+        images: np.ndarray,
+        bank: CentroidBank,
+        *,
+        start: np.ndarray | None = None,
+        keep: np.ndarray | None = None,
+        prune: float = np.inf,
+    ) -> Fits:
+        """Align every image with every centroid.
+
+        Parameters
+        ----------
+        images : array of shape (n, C, rows, columns)
+        bank : CentroidBank
+        start : array of shape (n, K, 2, n_basis), optional
+            Warm start: parameters less the identity. Without it every pair starts from the identity.
+        keep : int array of shape (n,), optional
+            With a warm start: a centroid per image that is refined in any case.
+        prune : float
+            A pair is refined on the sharp pictures only if its cost before is at most `prune` times
+            that of the image's best pair.
+        """
+        images = np.ascontiguousarray(images, dtype=np.float32)
+        energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
+        energies[energies == 0] = 1.0
+        fit = self._fit_cold if start is None else self._fit_warm
+        fits = fit(images, bank, energies, start, keep, prune)
+        fits.costs[:] *= energies[:, None]
+        return fits
+
+    def _fit_cold(
+        self,
+        images: np.ndarray,
+        bank: CentroidBank,
+        energies: np.ndarray,
+        start: None,
+        keep: None,
+        prune: float,
+    ) -> Fits:
+        n, k = len(images), len(bank.pictures)
+        levels = build_pyramid(images, self._grids, self.border)
+        fits = _blank_fits(n, k, self.n_basis)
+        costs, status = np.empty(n * k, np.float32), fits.status.reshape(-1)
+        deltas = fits.deltas.reshape(n * k, 2, -1)
+        active = np.arange(n * k)
+        coarsest = self._cold[0].level
+        for stage in self._cold:
+            if stage.level < coarsest and len(active) == n * k and prune < np.inf:
+                active = np.flatnonzero(_near_best(costs.reshape(n, k), prune))
+            pairs = self._pairs(levels[stage.level], bank.levels[stage.level], energies)
+            self._run(stage, pairs, bank, active, deltas, costs, status)
+        sharp = self._pairs(images, bank.pictures, energies)
+        self._retry_from_identity(sharp, bank, active, deltas, costs, status)
+        self._judge_unrefined(sharp, active, deltas, costs, status)
+        fits.costs[:] = costs.reshape(n, k)
+        return fits
+
+    def _fit_warm(
+        self,
+        images: np.ndarray,
+        bank: CentroidBank,
+        energies: np.ndarray,
+        start: np.ndarray,
+        keep: np.ndarray | None,
+        prune: float,
+    ) -> Fits:
+        n, k = len(images), len(bank.pictures)
+        fits = _blank_fits(n, k, self.n_basis)
+        fits.deltas[:] = start
+        deltas, status = fits.deltas.reshape(n * k, 2, -1), fits.status.reshape(-1)
+        status[:] = Status.PRUNED
+        costs = np.empty(n * k, np.float32)
+        sharp = self._pairs(images, bank.pictures, energies)
+        evaluate_pairs(self._problems[0, False], sharp, deltas, costs)
+        chosen = _near_best(costs.reshape(n, k), prune)
+        if keep is not None:
+            chosen[np.arange(n), keep] = True
+        for stage in self._warm:
+            self._run(stage, sharp, bank, np.flatnonzero(chosen), deltas, costs, status)
+        fits.costs[:] = costs.reshape(n, k)
+        return fits
+
+    def _run(
+        self,
+        stage: Stage,
+        pairs: Pairs,
+        bank: CentroidBank,
+        active: np.ndarray,
+        deltas: np.ndarray,
+        costs: np.ndarray,
+        status: np.ndarray,
+    ) -> None:
+        """One stage on the `active` pairs; an affine stage starts from the identity."""
+        key = (stage.level, stage.affine)
+        problem, curvature = self._problems[key], bank.curvatures[key]
+        n_basis = len(problem.penalty)
+        some = np.zeros((len(active), 2, n_basis), np.float32) if stage.affine else deltas[active]
+        some_costs, some_status = np.empty(len(active), np.float32), status[active]
+        self.solver.minimise(
+            problem,
+            pairs.subset(active),
+            curvature,
+            stage.evaluations,
+            some,
+            some_costs,
+            some_status,
+        )
+        deltas[active] = some @ self._embedding.T if stage.affine else some
+        costs[active], status[active] = some_costs, some_status
+
+    def _retry_from_identity(
+        self,
+        pairs: Pairs,
+        bank: CentroidBank,
+        active: np.ndarray,
+        deltas: np.ndarray,
+        costs: np.ndarray,
+        status: np.ndarray,
+    ) -> None:
+        """Pairs that the coarse stages led astray start anew: no cost exceeds the identity's."""
+        unmoved = np.empty(len(active), np.float32)
+        still = np.zeros((len(active), 2, self.n_basis), np.float32)
+        evaluate_pairs(self._problems[0, False], pairs.subset(active), still, unmoved)
+        astray = active[unmoved < costs[active]]
+        if len(astray):
+            deltas[astray] = 0
+            for stage in self._warm:
+                self._run(stage, pairs, bank, astray, deltas, costs, status)
+
+    def _judge_unrefined(
+        self,
+        pairs: Pairs,
+        active: np.ndarray,
+        deltas: np.ndarray,
+        costs: np.ndarray,
+        status: np.ndarray,
+    ) -> None:
+        """Cost on the sharp pictures of the pairs that were pruned, as far as they got."""
+        pruned = np.setdiff1d(np.arange(len(costs)), active, assume_unique=True)
+        some = np.empty(len(pruned), np.float32)
+        evaluate_pairs(self._problems[0, False], pairs.subset(pruned), deltas[pruned], some)
+        costs[pruned], status[pruned] = some, Status.PRUNED
+
+    def _pairs(self, images: np.ndarray, centroids: np.ndarray, energies: np.ndarray) -> Pairs:
+        """All pairs of images with centroids, image by image, on one level."""
+        n, k = len(images), len(centroids)
+        image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        warped_image = self.direction == "image-to-centroid"
+        templates, targets = (images, centroids) if warped_image else (centroids, images)
+        return Pairs(
+            templates=pad(templates, self.border),
+            targets=np.ascontiguousarray(targets.reshape(*targets.shape[:2], -1)),
+            template_of=image_of if warped_image else centroid_of,
+            target_of=centroid_of if warped_image else image_of,
+            centroid_of=centroid_of,
+            gain=(1 / energies[image_of]).astype(np.float32),
+        )
+
+    def penalty(self, deltas: np.ndarray) -> np.ndarray:
+        """Smoothness times bending of warps (n, 2, n_basis), for images of unit energy."""
+        matrix = self._problems[0, False].penalty.astype(float)
+        return np.einsum("nai,ij,naj->n", deltas, matrix, deltas)
+
+    def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+        """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis) for each i."""
+        out = np.empty((len(which), pictures.shape[1], self.warp.grid.n_pixels), np.float32)
+        templates = pad(pictures, self.border)
+        render_pairs(self.sampler, templates, np.asarray(which), np.ascontiguousarray(deltas), out)
+        return out.reshape(len(which), *pictures.shape[1:])
+
+
+def _blank_fits(n: int, k: int, n_basis: int) -> Fits:
+    return Fits(
+        costs=np.empty((n, k)),
+        deltas=np.zeros((n, k, 2, n_basis), np.float32),
+        status=np.zeros((n, k), np.int8),
+    )
+
+
+def _near_best(costs: np.ndarray, prune: float) -> np.ndarray:
+    """Which pairs cost at most `prune` times their image's best."""
+    return costs <= prune * costs.min(axis=1, keepdims=True)

@@ -1,0 +1,52 @@
+"""Alignments of any number of images: in chunks, on several threads, into one set of arrays.
+
+Each image is treated on its own, therefore neither the chunk size nor the number of threads shows in
+the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dikmeans.align.aligner import Fits
+from dikmeans.align.threads import run_threads
+
+# Pixels of images handled at once by a thread: small enough for the second-level cache, large enough
+# to make the cost of a Python call vanish.
+CHUNK_PIXELS = 100_000
+
+
+def chunks(n: int, n_pixels: int) -> Iterator[slice]:
+    """Slices of a set of `n` images of `n_pixels` each."""
+    size = max(1, min(512, CHUNK_PIXELS // max(1, n_pixels)))
+    for first in range(0, n, size):
+        yield slice(first, min(first + size, n))
+
+
+def fit_images(
+    aligner: Any,
+    images: np.ndarray,
+    bank: Any,
+    *,
+    start: np.ndarray | None = None,
+    keep: np.ndarray | None = None,
+    prune: float = np.inf,
+    n_jobs: int | None = None,
+) -> Fits:
+    """`Aligner.fit` for many images (n, C, rows, columns)."""
+
+    def job(part: slice) -> Fits:
+        return aligner.fit(
+            images[part],
+            bank,
+            start=None if start is None else start[part],
+            keep=None if keep is None else keep[part],
+            prune=prune,
+        )
+
+    parts = list(chunks(len(images), images[0].size))
+    results = run_threads(job, parts, n_jobs)
+    return Fits(*(np.concatenate(arrays) for arrays in zip(*results, strict=True)))

@@ -1,0 +1,54 @@
+"""The measure without a warp: the squared Euclidean distance, behind the same face as `Aligner`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
+from dikmeans.align.aligner import Fits
+from dikmeans.warp.basis import Warp
+
+
+class EuclideanAligner:
+    """Alignments that move nothing: exact, in double precision, with no parameters.
+
+    Parameters
+    ----------
+    warp : NoWarp
+    """
+
+    dtype: Any = np.float64
+    direction = "image-to-centroid"
+    exact = True
+    n_basis = 0
+
+    def __init__(self, warp: Warp):
+        self.warp = warp
+
+    def bank(self, centroids: np.ndarray, *, warm: bool = False) -> np.ndarray:
+        """Nothing to prepare."""
+        return centroids
+
+    def fit(
+        self,
+        images: np.ndarray,
+        bank: np.ndarray,
+        *,
+        start: np.ndarray | None = None,
+        keep: np.ndarray | None = None,
+        prune: float = np.inf,
+    ) -> Fits:
+        """Squared distances of every image to every centroid."""
+        n, k = len(images), len(bank)
+        costs = euclidean_distances(images.reshape(n, -1), bank.reshape(k, -1), squared=True)
+        return Fits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
+
+    def penalty(self, deltas: np.ndarray) -> np.ndarray:
+        """Nothing bends."""
+        return np.zeros(len(deltas))
+
+    def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+        """The pictures as they are."""
+        return pictures[which]

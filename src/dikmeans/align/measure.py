@@ -1,0 +1,68 @@
+"""The measure as a user names it: checked parameters in, an aligner out."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from dikmeans.align.aligner import DIRECTIONS, Aligner
+from dikmeans.align.euclidean import EuclideanAligner
+from dikmeans.align.solvers import Solver, make_solver
+from dikmeans.warp.basis import make_warp
+from dikmeans.warp.sampling import PAD_MODES
+
+# The best we know for pictures of all kinds; see docs/results.
+DEFAULT_SMOOTHNESS = 0.3
+DEFAULT_DIRECTION = "centroid-to-image"
+
+
+def make_aligner(
+    shape: tuple[int, ...],
+    *,
+    warp: str = "tps",
+    landmarks: Any = "auto",
+    smoothness: float = DEFAULT_SMOOTHNESS,
+    direction: str = DEFAULT_DIRECTION,
+    border: str = "zero",
+    solver: str | Solver = "quasi-newton",
+) -> Aligner | EuclideanAligner:
+    """The measure for pictures of `shape` (rows, columns[, channels]).
+
+    Parameters
+    ----------
+    shape : tuple of int
+    warp : {"none", "affine", "tps"}
+        The family of warps: none at all (the Euclidean distance), affine maps, or thin-plate splines.
+    landmarks : "auto", int or (int, int)
+        The landmark grid of the spline: its side, or its rows and columns, from 2 to 12. "auto" is 4.
+    smoothness : float
+        Weight of the bending energy, in units of the image's energy; 0 leaves the warp free.
+    direction : {"centroid-to-image", "image-to-centroid"}
+        Which of the two is warped. "image-to-centroid" is the paper's.
+    border : {"zero", "edge"}
+        What lies outside a picture: zeros, or its edge pixels continued.
+    solver : {"quasi-newton", "adam"} or Solver
+    """
+    if (
+        isinstance(smoothness, bool)
+        or not isinstance(smoothness, Real)
+        or not (0 <= smoothness < np.inf)
+    ):
+        raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}.")
+    if border not in PAD_MODES:
+        raise ValueError(f"border={border!r}: expected one of {', '.join(PAD_MODES)}.")
+    grid = landmarks if isinstance(landmarks, str) or np.ndim(landmarks) == 0 else tuple(landmarks)
+    family = make_warp(warp, (shape[0], shape[1]), grid)
+    if family.name == "none":
+        return EuclideanAligner(family)
+    return Aligner(
+        family,
+        smoothness=float(smoothness),
+        direction=direction,
+        border=border,
+        solver=make_solver(solver),
+    )

@@ -1,0 +1,161 @@
+"""Alignments as values: everything there is to see about how pictures fit centroids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dikmeans.align.solvers import Status
+from dikmeans.images import ImageShape, from_channels_first
+from dikmeans.warp.basis import Warp
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """One image and one centroid, the one warped onto the other.
+
+    Attributes
+    ----------
+    label : int
+        The centroid's number.
+    cost : float
+        d(image, centroid), bending included.
+    costs : array of shape (K,)
+        The image's cost to every centroid.
+    bending_cost : float
+        The part of `cost` that the warp itself makes: smoothness times bending. The rest is the
+        squared residual.
+    parameters : array of shape (n_basis, 2)
+        nu: of a spline, where each landmark goes, as (row, column) in the frame.
+    warped : array
+        The warped picture: the image, or with direction "centroid-to-image" the centroid.
+    target : array
+        The picture it was warped onto.
+    residual : array
+        `warped` minus `target`.
+    grid : array of shape (rows, columns, 2)
+        The deformed grid: for each pixel of `warped` the place, as (row, column) in pixels, of the
+        original picture where its value comes from.
+    folded : float
+        Share of pixels where the warp folds (its Jacobian determinant is not positive).
+    status : Status
+        How the search ended.
+    """
+
+    label: int
+    cost: float
+    costs: np.ndarray
+    bending_cost: float
+    parameters: np.ndarray
+    warped: np.ndarray
+    target: np.ndarray
+    residual: np.ndarray
+    grid: np.ndarray
+    folded: float
+    status: Status
+
+
+@dataclass(frozen=True)
+class Alignments:
+    """How N images fit K centroids, each aligned with its own; ``alignments[i]`` is one `Alignment`.
+
+    Pictures, grids and the like are computed when asked for.
+
+    Attributes
+    ----------
+    labels : int array of shape (N,)
+    costs : array of shape (N, K)
+    parameters : array of shape (N, n_basis, 2)
+        Of the alignment of each image with its own centroid.
+    status : int8 array of shape (N,)
+        Values of `dikmeans.align.Status`.
+    warped, target, residual : arrays of shape (N, rows, columns[, channels])
+    grid : array of shape (N, rows, columns, 2)
+    folded, bending_cost : arrays of shape (N,)
+    """
+
+    labels: np.ndarray
+    costs: np.ndarray
+    parameters: np.ndarray
+    status: np.ndarray
+    _images: np.ndarray
+    _centroids: np.ndarray
+    _aligner: Any
+    _shape: ImageShape
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[Alignment]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, i: int) -> Alignment:
+        label = int(self.labels[i])
+        return Alignment(
+            label=label,
+            cost=float(self.costs[i, label]),
+            costs=self.costs[i],
+            bending_cost=float(self.bending_cost[i]),
+            parameters=self.parameters[i],
+            warped=self.warped[i],
+            target=self.target[i],
+            residual=self.residual[i],
+            grid=self.grid[i],
+            folded=float(self.folded[i]),
+            status=Status(self.status[i]),
+        )
+
+    @property
+    def warp(self) -> Warp:
+        """The family of warps."""
+        return self._aligner.warp
+
+    @property
+    def cost(self) -> np.ndarray:
+        """Cost of each image to its own centroid."""
+        return self.costs[np.arange(len(self)), self.labels]
+
+    @cached_property
+    def _deltas(self) -> np.ndarray:
+        return np.swapaxes(self.parameters - self.warp.identity, 1, 2).astype(np.float32)
+
+    @cached_property
+    def warped(self) -> np.ndarray:
+        """The warped pictures."""
+        image_warped = self._aligner.direction == "image-to-centroid"
+        pictures = self._images if image_warped else self._centroids
+        which = np.arange(len(self)) if image_warped else self.labels
+        return from_channels_first(self._aligner.render(pictures, which, self._deltas), self._shape)
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """What each was warped onto."""
+        image_warped = self._aligner.direction == "image-to-centroid"
+        pictures = self._centroids[self.labels] if image_warped else self._images
+        return from_channels_first(pictures, self._shape)
+
+    @cached_property
+    def residual(self) -> np.ndarray:
+        """Warped picture minus target."""
+        return self.warped - self.target
+
+    @cached_property
+    def grid(self) -> np.ndarray:
+        """Where, in pixels of the original, the pixels of the warped pictures come from."""
+        return self.warp.grid.to_pixels(self.warp.coordinates(self.parameters))
+
+    @cached_property
+    def folded(self) -> np.ndarray:
+        """Share of folded pixels of each warp."""
+        determinants = self.warp.jacobian_determinant(self.parameters)
+        return (determinants <= 0).mean(axis=(1, 2))
+
+    @cached_property
+    def bending_cost(self) -> np.ndarray:
+        """Smoothness times bending of each alignment, as it stands in `cost`."""
+        energies = np.einsum("ncij,ncij->n", self._images, self._images, dtype=np.float64)
+        return self._aligner.penalty(self._deltas) * energies

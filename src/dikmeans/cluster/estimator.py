@@ -1,0 +1,509 @@
+"""`DIKMeans`: deformation-invariant K-means as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from dikmeans.align import Adam, Alignments, Solver, make_aligner
+from dikmeans.align.aligner import DIRECTIONS
+from dikmeans.align.api import align_to_own
+from dikmeans.align.bulk import fit_images
+from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
+from dikmeans.align.solvers import SOLVERS, make_solver
+from dikmeans.cluster.lloyd import PRUNE_COLD
+from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
+from dikmeans.cluster.run import Plan, Run, StopRequested
+from dikmeans.cluster.seeding import SEEDINGS
+from dikmeans.images import (
+    ImageShape,
+    as_pictures,
+    flatten,
+    from_channels_first,
+    refuse_non_finite,
+    scale_to_unit_norm,
+    table_rules,
+    to_channels_first,
+)
+from dikmeans.store.model_file import load_model, save_model
+from dikmeans.warp.basis import WARPS
+from dikmeans.warp.sampling import PAD_MODES
+
+# "auto" for `search_size`: at least this many images in all, and a cluster.
+AUTO_SEARCH_SIZE, AUTO_SEARCH_PER_CLUSTER = 4000, 200
+AUTO_MIN_SWAPS = 10
+
+
+class DIKMeans(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    r"""K-means for pictures, blind to deformation.
+
+    Images are compared with centroids not pixel by pixel but after the best warp of one onto the other,
+
+    .. math:: d(x, \mu) = \min_\nu \|\mathrm{warp}(\cdot\,; \nu) - \cdot\,\|^2 + \mathrm{smoothness}\;\|x\|^2\,\mathrm{bending}(\nu),
+
+    and a centroid is the picture that fits its warped members best. Clusters then are shapes, centroids are
+    sharp, and every assignment can be looked at: see `align`.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K.
+    warp : {"tps", "affine", "none"}, default="tps"
+        What deformation the clustering is blind to: thin-plate splines (deformation invariant, DI
+        K-means), affine maps (affine invariant, AI K-means), or none (K-means).
+    landmarks : "auto", int or (int, int), default="auto"
+        Landmark grid of the spline: its side, or (rows, columns), from 2 to 12; "auto" is 4.
+    smoothness : float, default=0.3
+        Weight of the bending energy: larger is stiffer, 0 leaves the warp free. Its unit is the energy
+        of the image, so it does not depend on the scale of the pixels.
+    direction : {"centroid-to-image", "image-to-centroid"}, default="centroid-to-image"
+        Which of the two is warped. The paper warps the image; warping the centroid instead does not
+        let an image hide from its centroid the parts that do not fit.
+    border : {"zero", "edge"}, default="zero"
+        What lies outside a picture: zeros, or its edge pixels continued.
+    normalize : {"unit"} or None, default="unit"
+        Scale every image to unit norm first, which makes the clustering blind to brightness; or
+        take images as they are. Centroids live in the space of the normalised images.
+    unit_norm_centroids : bool, default=False
+        Keep centroids at unit norm, the paper's constraint. Advisable with "image-to-centroid",
+        where images could otherwise shrink together with their centroid.
+    solver : {"quasi-newton", "adam"} or Solver, default="quasi-newton"
+        How the best warp is found; `dikmeans.align.Adam` and `dikmeans.align.QuasiNewton` take
+        parameters.
+    init : {"k-means++", "measure-k-means++", "random"} or array, default="k-means++"
+        First centroids: k-means++ under the Euclidean distance (the paper) or under the measure,
+        random images, or given pictures of shape (K, rows, columns[, channels]) (as they are, before
+        normalisation). Depends on `random_state` but not on `warp`, but for "measure-k-means++".
+        Given centroids are taken at their word: no curriculum, no search on a sample.
+    n_init : int, default=1
+        Number of runs; the one with the lowest distortion is kept.
+    max_iter : int, default=100
+        Lloyd iterations, at most, of each phase of a run.
+    tol : float, default=1e-4
+        A run has converged when the distortion falls by less than this share in an iteration;
+        without warp, when the centroids move less, as in scikit-learn's KMeans.
+    curriculum : bool, default=True
+        Let the warp grow soft step by step: none, affine, stiff spline, spline. Has no effect
+        with ``warp="none"``.
+    n_swaps : "auto" or int, default="auto"
+        Trials of moving a centroid from where it is missed least to a cluster worth splitting, kept if
+        the distortion falls. "auto" is the number of clusters, at least 10; 0 with ``warp="none"``.
+    search_size : "auto" or int, default="auto"
+        Curriculum and swaps work on a random sample of at most this many images; the centroids are
+        then fitted to all. "auto" is 4,000, or 200 a cluster if that is more.
+    image_shape : tuple of int, optional
+        (rows, columns) or (rows, columns, channels) of the pictures, if X is flat. A flat X
+        without `image_shape` is taken as pictures of one row: signals.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int or None, default=-1
+        Threads; -1 for all cores. The result does not depend on it.
+    verbose : int, default=0
+        Show a line of progress on standard error. For progress bars see
+        ``sklearn.callback.ProgressBar`` and `set_callbacks`.
+
+    Attributes
+    ----------
+    cluster_centers_ : array of shape (K, rows, columns[, channels])
+        The centroids.
+    labels_ : int array of shape (N,)
+        The cluster of each image; equal to ``predict(X)``.
+    inertia_ : float
+        Distortion: the (weighted) sum of the images' costs to their own centroids.
+    n_iter_ : int
+        Lloyd iterations of the run that was kept, all phases together.
+    history_ : History
+        Of that run: phase, distortion, moved labels and seconds of each iteration, and why it
+        stopped. A phase's distortions belong to its own measure and fall monotonically.
+    init_centers_ : array of shape (K, rows, columns[, channels])
+        The first centroids of that run.
+    image_shape_ : tuple of int
+        Shape of the pictures.
+    solver_ : Solver
+        The solver that was used.
+    n_features_in_ : int
+        Pixels times channels.
+
+    See Also
+    --------
+    dikmeans.align.pairwise_cost : The measure without the clustering.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from dikmeans import DIKMeans
+    >>> digits = load_digits()
+    >>> X = digits.images[digits.target < 3]           # 8 x 8 pixels
+    >>> model = DIKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> model.cluster_centers_.shape
+    (3, 8, 8)
+    >>> bool((model.predict(X) == model.labels_).all())
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 -- scikit-learn's way
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "warp": [StrOptions(set(WARPS))],
+        "landmarks": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+            "array-like",
+        ],
+        "smoothness": [Interval(Real, 0, None, closed="left")],
+        "direction": [StrOptions(set(DIRECTIONS))],
+        "border": [StrOptions(set(PAD_MODES))],
+        "normalize": [StrOptions({"unit"}), None],
+        "unit_norm_centroids": ["boolean"],
+        "solver": [StrOptions(set(SOLVERS)), Solver],
+        "init": [StrOptions(set(SEEDINGS)), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "curriculum": ["boolean"],
+        "n_swaps": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        "search_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "image_shape": ["array-like", None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        warp: str = "tps",
+        landmarks: Any = "auto",
+        smoothness: float = DEFAULT_SMOOTHNESS,
+        direction: str = DEFAULT_DIRECTION,
+        border: str = "zero",
+        normalize: str | None = "unit",
+        unit_norm_centroids: bool = False,
+        solver: str | Solver = "quasi-newton",
+        init: Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        curriculum: bool = True,
+        n_swaps: int | str = "auto",
+        search_size: int | str = "auto",
+        image_shape: ImageShape | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ):
+        self.n_clusters = n_clusters
+        self.warp = warp
+        self.landmarks = landmarks
+        self.smoothness = smoothness
+        self.direction = direction
+        self.border = border
+        self.normalize = normalize
+        self.unit_norm_centroids = unit_norm_centroids
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.curriculum = curriculum
+        self.n_swaps = n_swaps
+        self.search_size = search_size
+        self.image_shape = image_shape
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def as_published(
+        cls,
+        n_clusters: int = 8,
+        *,
+        landmarks: Any = 6,
+        learning_rate: float = 0.01,
+        steps: int = 50,
+        max_iter: int = 150,
+        **parameters: Any,
+    ) -> Self:
+        """The algorithm of the paper, to the letter where the paper has one.
+
+        No penalty, images warped onto centroids of unit norm, Adam, k-means++ seeds, Lloyd's
+        algorithm and nothing else.
+
+        Parameters
+        ----------
+        n_clusters : int
+        landmarks : int, default=6
+            The paper chooses among 3 to 8 by the distortion.
+        learning_rate : float, default=0.01
+            Of Adam; the paper chooses among 1e-4, 5e-4, 1e-3, 5e-3, 1e-2 and 5e-2 by the distortion.
+        steps : int, default=50
+            Adam's steps an iteration, which the paper does not state.
+        max_iter : int, default=150
+            The paper's number of epochs.
+        **parameters
+            Any other parameter of `DIKMeans`.
+        """
+        published: dict[str, Any] = {
+            "smoothness": 0.0,
+            "direction": "image-to-centroid",
+            "normalize": "unit",
+            "unit_norm_centroids": True,
+            "solver": Adam(learning_rate=learning_rate, steps=steps),
+            "init": "k-means++",
+            "curriculum": False,
+            "n_swaps": 0,
+            "search_size": np.iinfo(np.int64).max,
+        }
+        return cls(
+            n_clusters, landmarks=landmarks, max_iter=max_iter, **{**published, **parameters}
+        )
+
+    # -- fitting ---------------------------------------------------------------------------------
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find centroids and labels.
+
+        Ctrl-C ends the search but not the call: the best centroids so far become the result.
+
+        Parameters
+        ----------
+        X : array of shape (N, rows, columns), (N, rows, columns, channels) or (N, features)
+        y : ignored
+        sample_weight : array of shape (N,), optional
+            Weight of each image.
+
+        Returns
+        -------
+        self : DIKMeans
+        """
+        images = self._check_images(X, reset=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        self._check_enough(images, weights)
+        plan = self._plan(images)
+        self.solver_ = make_solver(self.solver)
+
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=self.n_init
+        )
+        best: Run | None = None
+        progress = Progress(self, self.n_init)
+        run = Run(plan)
+        try:
+            for seed in seeds:
+                run = Run(plan)
+                progress.begin_run()
+                run.go(images, weights, np.random.RandomState(seed), progress.iteration)
+                progress.end_run()
+                if best is None or run.distortion < best.distortion:
+                    best = run
+        except (KeyboardInterrupt, StopRequested) as stop:
+            best = best or run
+            if best.clustering is None:  # nothing to keep yet
+                raise
+            best.history.stopped = (
+                "interrupted" if isinstance(stop, KeyboardInterrupt) else "stopped by a callback"
+            )
+            warnings.warn(
+                f"The fit was {best.history.stopped} after {len(best.history.iterations)} iterations; "
+                "the estimator keeps the best centroids so far.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        assert best is not None
+        self._keep(best, images, weights)
+        progress.end()
+        return self
+
+    def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
+        """X, checked, as normalised pictures (N, C, rows, columns)."""
+        wanted = self.image_shape if reset else self._shape_for_new(X)
+        table, shape = flatten(X, wanted)
+        table = validate_data(self, table, reset=reset, **table_rules(table))
+        refuse_non_finite(table)
+        if reset:
+            self.image_shape_ = shape
+        images = to_channels_first(table, shape)
+        return scale_to_unit_norm(images) if self.normalize == "unit" else images
+
+    def _shape_for_new(self, X: Any) -> ImageShape | None:
+        """What new images must look like; sizes that differ are refused in the user's words."""
+        check_is_fitted(self)
+        shape = np.shape(X)[1:]
+        if len(shape) in (2, 3) and shape != self.image_shape_:
+            raise ValueError(
+                f"X has images of shape {shape}, but this {type(self).__name__} was fitted on images of "
+                f"shape {self.image_shape_}. Resize the images, or fit anew."
+            )
+        # a flat X of the wrong width is left to scikit-learn, which says it in its usual words
+        flat_misfit = len(shape) == 1 and shape[0] != self.n_features_in_
+        return None if flat_misfit else self.image_shape_
+
+    def _check_enough(self, images: np.ndarray, weights: np.ndarray) -> None:
+        weighty = int((weights > 0).sum())
+        if weighty < self.n_clusters:
+            with_weight = "" if weighty == len(images) else " with positive sample_weight"
+            raise ValueError(
+                f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}."
+            )
+
+    def _plan(self, images: np.ndarray) -> Plan:
+        n_swaps = self.n_swaps
+        if n_swaps == "auto":
+            n_swaps = 0 if self.warp == "none" else max(AUTO_MIN_SWAPS, self.n_clusters)
+        search_size = self.search_size
+        if search_size == "auto":
+            # K-means proper looks at all images; and it is quick enough to do so
+            per_cluster = AUTO_SEARCH_PER_CLUSTER * self.n_clusters
+            sample = max(AUTO_SEARCH_SIZE, per_cluster)
+            search_size = len(images) if self.warp == "none" else sample
+        plan = Plan(
+            n_clusters=self.n_clusters,
+            init=self.init if isinstance(self.init, str) else self._given_centroids(),
+            warp=self.warp,
+            aligner=self._aligner,
+            use_curriculum=self.curriculum,
+            n_swaps=int(n_swaps),
+            search_size=max(int(search_size), self.n_clusters),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            unit_norm=self.unit_norm_centroids,
+            n_jobs=self.n_jobs,
+        )
+        plan.aligner(self.warp, 1.0)  # whatever is wrong with the measure is said before any work
+        return plan
+
+    def _given_centroids(self) -> np.ndarray:
+        centroids, shape = as_pictures(
+            self.init, self.image_shape_ if np.ndim(self.init) == 2 else None
+        )
+        if len(centroids) != self.n_clusters or shape != self.image_shape_:
+            raise ValueError(
+                f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
+                f"{self.n_clusters} of shape {self.image_shape_} are needed."
+            )
+        return scale_to_unit_norm(centroids) if self.normalize == "unit" else centroids
+
+    def _aligner(self, warp: str, stiffness: float = 1.0) -> Any:
+        return make_aligner(
+            self.image_shape_,
+            warp=warp,
+            landmarks=self.landmarks,
+            smoothness=self.smoothness * stiffness,
+            direction=self.direction,
+            border=self.border,
+            solver=self.solver,
+        )
+
+    def _keep(self, run: Run, images: np.ndarray, weights: np.ndarray) -> None:
+        """Turn a run into fitted attributes; labels come from the E-step that `predict` uses."""
+        assert run.clustering is not None
+        assert run.first_centroids is not None
+        dtype = images.dtype
+        centroids = run.clustering.centroids.astype(dtype, copy=False)
+        self.cluster_centers_ = from_channels_first(centroids, self.image_shape_)
+        self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
+        self.history_ = run.history
+        self.n_iter_ = len(run.history.iterations)
+        self._n_features_out = self.n_clusters
+        costs = self._costs(images, prune=PRUNE_COLD)
+        self.labels_ = costs.argmin(axis=1).astype(np.int32)
+        self.inertia_ = float(weights @ costs.min(axis=1))
+
+    # -- new data --------------------------------------------------------------------------------
+
+    def _centroid_pictures(self) -> np.ndarray:
+        flat = self.cluster_centers_.reshape(self.n_clusters, -1)
+        return to_channels_first(flat, self.image_shape_)
+
+    def _costs(self, images: np.ndarray, *, prune: float) -> np.ndarray:
+        aligner = self._aligner(self.warp)
+        bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
+        images = images.astype(aligner.dtype, copy=False)
+        return fit_images(aligner, images, bank, prune=prune, n_jobs=self.n_jobs).costs
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The cluster of each image, an int array of shape (N,)."""
+        check_is_fitted(self)
+        costs = self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
+        return costs.argmin(axis=1).astype(np.int32)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The cost of each image to each centroid, shape (N, K)."""
+        check_is_fitted(self)
+        images = self._check_images(X, reset=False)
+        return self._costs(images, prune=np.inf).astype(images.dtype, copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then the cost of each image to each centroid."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Fit, then the cluster of each image."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the distortion of X: the higher, the better the centroids fit."""
+        check_is_fitted(self)
+        images = self._check_images(X, reset=False)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        return -float(weights @ self._costs(images, prune=PRUNE_COLD).min(axis=1))
+
+    def align(self, X: Any) -> Alignments:
+        """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> X = load_digits().images[:60]
+        >>> alignment = DIKMeans(3, random_state=0).fit(X).align(X[:5])[0]
+        >>> alignment.warped.shape, alignment.grid.shape
+        ((8, 8), (8, 8, 2))
+        """
+        check_is_fitted(self)
+        images = self._check_images(X, reset=False)
+        return align_to_own(
+            self._aligner(self.warp),
+            images,
+            self._centroid_pictures(),
+            self.image_shape_,
+            n_jobs=self.n_jobs,
+        )
+
+    # -- files and scikit-learn ------------------------------------------------------------------
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to one safetensors file; see `dikmeans.store`."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Read a model written by `save`. Anything else is refused; no code is ever executed."""
+        return load_model(cls, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.three_d_array = True
+        return tags

@@ -1,0 +1,166 @@
+"""One run: seeds, curriculum, swap moves, and the fit on all images.
+
+The search for a good optimum needs no more than a few hundred images a cluster. On a large set it is done on a
+random sample; the centroids it finds are then the start of Lloyd's algorithm on everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dikmeans.cluster.curriculum import LESSON_TOL, Phase, lessons_before
+from dikmeans.cluster.lloyd import Clustering, History, Iteration, Task, assign, keep_better, lloyd
+from dikmeans.cluster.seeding import SEEDINGS
+from dikmeans.cluster.swaps import swap_moves
+from dikmeans.images import scale_to_unit_norm
+
+
+class StopRequested(Exception):  # noqa: N818 -- not an error: the user or a callback had enough
+    """Raised inside a report to end the fit early, keeping what there is."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How runs are made: the same for all runs of a fit.
+
+    Attributes
+    ----------
+    n_clusters : int
+    init : str or array of shape (K, C, rows, columns)
+    warp : str
+    aligner : callable
+        ``aligner(warp, stiffness)`` gives the measure of a phase.
+    use_curriculum : bool
+    n_swaps : int
+        Swap trials.
+    search_size : int
+        The search takes place on at most that many images.
+    max_iter, tol
+        For Lloyd's algorithm with the full measure.
+    unit_norm : bool
+    n_jobs : int or None
+    """
+
+    n_clusters: int
+    init: Any
+    warp: str
+    aligner: Callable[[str, float], Any]
+    use_curriculum: bool
+    n_swaps: int
+    search_size: int
+    max_iter: int
+    tol: float
+    unit_norm: bool
+    n_jobs: int | None
+
+
+@dataclass
+class Run:
+    """A run in progress, and what it has reached so far."""
+
+    plan: Plan
+    history: History = field(default_factory=History)
+    first_centroids: np.ndarray | None = None
+    clustering: Clustering | None = None
+
+    @property
+    def distortion(self) -> float:
+        """Of the state reached so far."""
+        return np.inf if self.clustering is None else self.clustering.distortion
+
+    def go(
+        self,
+        images: np.ndarray,
+        weights: np.ndarray,
+        rng: np.random.RandomState,
+        notify: Callable[[Iteration], None],
+    ) -> Clustering:
+        """Carry the run out on pictures (N, C, rows, columns)."""
+
+        def report(clustering: Clustering, iteration: Iteration) -> None:
+            self.clustering = clustering
+            self.history.iterations.append(iteration)
+            notify(iteration)
+
+        plan, search = self.plan, self._sample(images, weights, rng)
+        centroids = self._seed(search, rng)
+        self.first_centroids = centroids.copy()
+        given = not isinstance(plan.init, str)
+        lessons = lessons_before(plan.warp) if plan.use_curriculum and not given else ()
+        for phase in lessons:
+            centroids = self._phase(search, phase, centroids, report).centroids
+        final = Phase(plan.warp, 1.0, plan.max_iter)
+        if len(search.images) < len(images) and not given:
+            here = self._phase(search, final, centroids, report, plan.n_swaps, rng, tol=LESSON_TOL)
+            centroids = here.centroids
+            whole = replace(search, images=images, weights=weights)
+            here = self._phase(whole, final, centroids, report, name="all images")
+        else:
+            whole = replace(search, images=images, weights=weights)
+            here = self._phase(whole, final, centroids, report, plan.n_swaps, rng)
+        self.clustering = here
+        return here
+
+    def _sample(self, images: np.ndarray, weights: np.ndarray, rng: np.random.RandomState) -> Task:
+        """The task of the search, without an aligner yet."""
+        task = Task(images, weights, None, self.plan.unit_norm, self.plan.n_jobs)
+        if len(images) <= self.plan.search_size:
+            return task
+        weighty = np.flatnonzero(weights > 0)
+        size = min(self.plan.search_size, len(weighty))
+        chosen = np.sort(rng.choice(weighty, size=size, replace=False))
+        return replace(task, images=images[chosen], weights=weights[chosen])
+
+    def _seed(self, search: Task, rng: np.random.RandomState) -> np.ndarray:
+        plan = self.plan
+        if isinstance(plan.init, str):
+            task = replace(search, aligner=plan.aligner(plan.warp, 1.0))
+            centroids = search.images[SEEDINGS[plan.init](task, plan.n_clusters, rng)]
+        else:
+            centroids = plan.init.astype(search.images.dtype)
+        return scale_to_unit_norm(centroids) if plan.unit_norm else centroids
+
+    def _phase(
+        self,
+        data: Task,
+        phase: Phase,
+        centroids: np.ndarray,
+        report: Callable[[Clustering, Iteration], None],
+        n_swaps: int = 0,
+        rng: np.random.RandomState | None = None,
+        *,
+        tol: float | None = None,
+        name: str = "",
+    ) -> Clustering:
+        """Lloyd's algorithm, and swaps if asked for, with the measure of `phase`."""
+        plan = self.plan
+        final = phase.warp == plan.warp and phase.stiffness == 1
+        tol = tol if tol is not None else plan.tol if final else LESSON_TOL
+        aligner = plan.aligner(phase.warp, phase.stiffness)
+        task = replace(data, images=data.images.astype(aligner.dtype, copy=False), aligner=aligner)
+        here = assign(task, centroids.astype(aligner.dtype))
+        here, reason = lloyd(
+            task, here, max_iter=phase.max_iter, tol=tol, phase=name or phase.name, report=report
+        )
+        if n_swaps and rng is not None and plan.n_clusters > 1:
+            here = swap_moves(
+                task,
+                here,
+                max_trials=n_swaps,
+                max_iter=phase.max_iter,
+                tol=tol,
+                rng=rng,
+                report=report,
+            )
+        if final and not aligner.exact:
+            # look at every pair afresh once: warm starts may sit in poorer optima than a cold one
+            refreshed = keep_better(here, assign(task, here.centroids))
+            here, reason = lloyd(
+                task, refreshed, max_iter=phase.max_iter, tol=tol, phase="refreshed", report=report
+            )
+        self.history.stopped = reason
+        return here

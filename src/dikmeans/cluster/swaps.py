@@ -1,0 +1,138 @@
+"""Swap moves: out of a bad optimum by dropping one centroid and splitting the cluster of another.
+
+Lloyd's algorithm cannot take a centroid from a place where there are two too many to one where there is
+one too few. A swap does: centroid `drop` is given up (its members have a second choice, whose cost is
+known), and the cluster of centroid `split` is cut in two (a small clustering of its members alone). Both
+effects on the distortion can be estimated beforehand, so the most promising swaps are tried first. A trial
+is a few warm iterations; it is kept if, and only if, it ends at a lower distortion. No label is involved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from dikmeans.cluster.lloyd import Clustering, Iteration, Task, assign, lloyd, reassign
+
+# Iterations of the clustering in two of one cluster, and of a trial.
+SPLIT_ITERATIONS, TRIAL_ITERATIONS = 5, 4
+# A swap is kept if it lowers the distortion by at least this share.
+MIN_GAIN = 1e-4
+# A trial is worth its time if the estimated gain makes up for this share of the estimated loss (which
+# is too pessimistic: it does not know that the other centroids will adapt).
+WORTHWHILE = 0.5
+MIN_MEMBERS = 4
+
+
+def drop_losses(clustering: Clustering) -> np.ndarray:
+    """How much the distortion rises, at most, if each centroid is given up: shape (K,)."""
+    costs, labels = clustering.fits.costs, clustering.labels
+    second = np.partition(costs, 1, axis=1)[:, 1]
+    regret = clustering.weights * (second - clustering.own_costs)
+    return np.bincount(labels, weights=regret, minlength=len(clustering.centroids))
+
+
+def split_cluster(
+    task: Task, clustering: Clustering, cluster: int, rng: np.random.RandomState
+) -> tuple[np.ndarray, float]:
+    """Cut one cluster in two.
+
+    Returns
+    -------
+    centroids : array of shape (2, C, rows, columns)
+    gain : float
+        How much lower the distortion of the members is with the two than with the one.
+    """
+    members = np.flatnonzero((clustering.labels == cluster) & (task.weights > 0))
+    centre = clustering.centroids[cluster]
+    if len(members) < MIN_MEMBERS:
+        return np.stack([centre, centre]), 0.0
+    part = replace(task, images=task.images[members], weights=task.weights[members])
+    own = clustering.own_costs[members]
+    mass = part.weights * own
+    if not mass.sum() > 0:
+        return np.stack([centre, centre]), 0.0
+    seed = part.images[rng.choice(len(members), p=mass / mass.sum())]
+    halves = assign(part, np.stack([centre, seed]).astype(centre.dtype))
+    halves, _ = lloyd(part, halves, max_iter=SPLIT_ITERATIONS, tol=1e-3)
+    return halves.centroids, float(part.weights @ own) - halves.distortion
+
+
+def swap_moves(
+    task: Task,
+    start: Clustering,
+    *,
+    max_trials: int,
+    max_iter: int,
+    tol: float,
+    rng: np.random.RandomState,
+    report: Callable[[Clustering, Iteration], None],
+) -> Clustering:
+    """Try swaps, best prospects first, until `max_trials` are used or none is promising.
+
+    Parameters
+    ----------
+    task : Task
+    start : Clustering
+        A converged state.
+    max_trials : int
+    max_iter, tol
+        For the iterations after a swap that is kept.
+    rng : RandomState
+        Draws the seeds of the splits.
+    report : callable
+        Called after each iteration of a state that is kept.
+    """
+    here, trials = start, 0
+    splits: dict[int, tuple[np.ndarray, float]] = {}
+    failed: set[tuple[int, int]] = set()
+    while trials < max_trials:
+        for cluster in range(len(here.centroids)):
+            if cluster not in splits:
+                splits[cluster] = split_cluster(task, here, cluster, rng)
+        prospect = next(_prospects(here, splits, failed), None)
+        if prospect is None:
+            break
+        drop, split = prospect
+        trials += 1
+        trial = _try_swap(task, here, drop, split, splits[split][0])
+        if trial.distortion < here.distortion * (1 - MIN_GAIN):
+            here, _ = lloyd(
+                task, trial, max_iter=max_iter, tol=tol, phase="after a swap", report=report
+            )
+            splits.clear()
+            failed.clear()
+        else:
+            failed.add((drop, split))
+    return here
+
+
+def _prospects(
+    here: Clustering,
+    splits: dict[int, tuple[np.ndarray, float]],
+    failed: set[tuple[int, int]],
+) -> Iterator[tuple[int, int]]:
+    """Swaps (drop, split) worth a trial, by falling estimated net gain."""
+    losses = drop_losses(here)
+    pairs = [
+        (splits[split][1] - losses[drop], drop, split)
+        for drop in range(len(losses))
+        for split in splits
+        if drop != split
+        and (drop, split) not in failed
+        and splits[split][1] > WORTHWHILE * losses[drop]
+    ]
+    for _, drop, split in sorted(pairs, reverse=True):
+        yield drop, split
+
+
+def _try_swap(
+    task: Task, here: Clustering, drop: int, split: int, halves: np.ndarray
+) -> Clustering:
+    centroids = here.centroids.copy()
+    centroids[[drop, split]] = halves
+    trial = reassign(task, replace(here, centroids=centroids), np.array([drop, split]))
+    trial, _ = lloyd(task, trial, max_iter=TRIAL_ITERATIONS, tol=0.0)
+    return trial

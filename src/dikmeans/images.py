@@ -1,0 +1,146 @@
+"""Pictures in and out: what users pass as X, checked, and brought into one layout.
+
+Users have (N, rows, columns), (N, rows, columns, channels) or flat (N, features) arrays. Inside the package
+pictures are always (N, channels, rows, columns).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+ImageShape = tuple[int, ...]
+
+# Integers that float32 holds without loss need no more than that.
+_SMALL_INTEGERS = (np.bool_, np.uint8, np.int8, np.uint16, np.int16)
+
+
+def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
+    """X as a table with a picture a row, and the shape of the pictures.
+
+    Parameters
+    ----------
+    X : array-like
+        Of shape (N, rows, columns), (N, rows, columns, channels) or (N, features).
+    image_shape : tuple of int, optional
+        Of flat rows: (rows, columns) or (rows, columns, channels); by default (1, features). Of
+        pictures: what they must have.
+
+    Examples
+    --------
+    >>> table, shape = flatten(np.zeros((5, 28, 28)))
+    >>> table.shape, shape
+    ((5, 784), (28, 28))
+    """
+    expected = None if image_shape is None else check_image_shape(image_shape)
+    if sparse.issparse(X) or hasattr(X, "columns"):  # tables of other kinds are checked by sklearn
+        return X, expected or (1, X.shape[1])
+    X = _stack(X)
+    if X.ndim in (3, 4):
+        shape = X.shape[1:]
+        if 0 in shape:
+            raise ValueError(f"The images are empty: X has shape {X.shape}.")
+        if expected is not None and shape != expected:
+            raise ValueError(
+                f"X has images of shape {shape}, but image_shape={image_shape!r} was expected. "
+                "Pass the images in that shape, or leave image_shape out."
+            )
+        return X.reshape(len(X), int(np.prod(shape))), shape
+    if X.ndim > 4:
+        raise ValueError(
+            f"X has {X.ndim} dimensions, shape {X.shape}; expected (N, rows, columns), "
+            "(N, rows, columns, channels) or (N, features)."
+        )
+    if X.ndim == 2 and expected is not None and X.shape[1] != np.prod(expected):
+        raise ValueError(
+            f"X has {X.shape[1]} features a row, but image_shape={image_shape!r} needs "
+            f"{np.prod(expected)}."
+        )
+    return X, expected or (1, X.shape[1] if X.ndim == 2 else 1)
+
+
+def check_image_shape(image_shape: Any) -> ImageShape:
+    """`image_shape` as a tuple, if it is one of two or three positive whole numbers."""
+    try:
+        shape = tuple(int(side) for side in image_shape)
+        fits = len(shape) in (2, 3) and min(shape) > 0 and list(shape) == list(image_shape)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"image_shape={image_shape!r}: expected (rows, columns) or (rows, columns, channels), "
+            "positive whole numbers."
+        )
+    return shape
+
+
+def _stack(X: Any) -> np.ndarray:
+    """X as an array; pictures of different sizes are refused by name."""
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return X
+    if isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1):
+        shapes = [np.shape(picture) for picture in X]
+        for i, shape in enumerate(shapes):
+            if shape != shapes[0]:
+                raise ValueError(
+                    f"Images of different sizes: image 0 is {shapes[0]}, image {i} is {shape}. "
+                    "Bring them to one size first."
+                )
+    return np.asarray(X)
+
+
+def table_rules(table: Any) -> dict[str, Any]:
+    """How scikit-learn's validation shall treat a table of pictures: numbers, as floats.
+
+    Small integers become float32, which holds them without loss; float32 and float64 stay.
+    """
+    small = getattr(table, "dtype", None) in _SMALL_INTEGERS
+    return {
+        "dtype": np.float32 if small else [np.float64, np.float32],
+        "ensure_all_finite": False,  # `refuse_non_finite` says which picture it is
+        "order": "C",
+    }
+
+
+def refuse_non_finite(table: np.ndarray) -> None:
+    """Raise if a picture contains NaN or infinity, and say which."""
+    finite = np.isfinite(table).all(axis=1)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
+        what = "NaN" if np.isnan(table[bad]).any() else "infinity"
+        raise ValueError(
+            f"Input X contains {what}: image {bad[0]} is the first of {len(bad)} such images among "
+            f"{len(table)}. Remove or repair them first."
+        )
+
+
+def as_pictures(X: Any, image_shape: Any = None) -> tuple[np.ndarray, ImageShape]:
+    """Checked pictures (N, channels, rows, columns), and their shape as the user has it."""
+    table, shape = flatten(X, image_shape)
+    table = check_array(table, input_name="X", **table_rules(table))
+    refuse_non_finite(table)
+    return to_channels_first(table, shape), shape
+
+
+def to_channels_first(table: np.ndarray, shape: ImageShape) -> np.ndarray:
+    """Rows of a table as pictures (N, channels, rows, columns)."""
+    if len(shape) == 2:
+        return table.reshape(len(table), 1, *shape)
+    return np.ascontiguousarray(np.moveaxis(table.reshape(len(table), *shape), 3, 1))
+
+
+def from_channels_first(pictures: np.ndarray, shape: ImageShape) -> np.ndarray:
+    """Pictures (N, channels, rows, columns) in the user's layout (N, rows, columns[, channels])."""
+    if len(shape) == 2:
+        return pictures.reshape(len(pictures), *shape)
+    return np.moveaxis(pictures, 1, 3)
+
+
+def scale_to_unit_norm(pictures: np.ndarray) -> np.ndarray:
+    """Every picture divided by its norm; one that is all zero stays so."""
+    norms = np.sqrt(np.einsum("ncij,ncij->n", pictures, pictures, dtype=np.float64))
+    norms[norms == 0] = 1.0
+    return pictures / norms.astype(pictures.dtype)[:, None, None, None]

@@ -1,0 +1,199 @@
+"""Model files: one safetensors file with a versioned JSON header.
+
+Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same shape), ``labels``
+(N,) and, where the first centroids were given, ``init``; in the metadata one entry ``dikmeans`` with a JSON object:
+format, version, parameters, and the fitted values that are not arrays. Reading parses numbers and JSON and
+nothing else: a file cannot make code run. A file is written beside its place first, and moved there when complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from dikmeans.align.solvers import SOLVERS, Solver
+from dikmeans.images import check_image_shape
+
+FORMAT = "dikmeans-model"
+VERSION = 1
+_TENSORS = {"cluster_centers", "init_centers", "labels"}
+_FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "history"}
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model this version can read."""
+
+
+def save_model(model: Any, path: Any) -> None:
+    """Write a fitted `DIKMeans` to `path`."""
+    parameters = model.get_params(deep=False)
+    tensors = {
+        "cluster_centers": np.ascontiguousarray(model.cluster_centers_),
+        "init_centers": np.ascontiguousarray(model.init_centers_),
+        "labels": np.ascontiguousarray(model.labels_),
+    }
+    if not isinstance(parameters["init"], str):
+        tensors["init"] = np.ascontiguousarray(parameters["init"], dtype=np.float64)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "dikmeans": version("dikmeans"),
+        "parameters": {name: _to_json(name, value) for name, value in parameters.items()},
+        "fitted": {
+            "image_shape": list(model.image_shape_),
+            "n_features_in": int(model.n_features_in_),
+            "inertia": model.inertia_,
+            "n_iter": model.n_iter_,
+            "history": asdict(model.history_),
+        },
+        "feature_names_in": list(getattr(model, "feature_names_in_", [])),
+    }
+    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header)}))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace `path` by `content`, or leave it untouched if anything goes wrong."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; a model shall be as readable as any other file
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load_model(cls: type, path: Any) -> Any:
+    """Read a model of class `cls` from `path`, or raise `ModelFileError`."""
+    path = Path(path)
+    content = path.read_bytes()
+    header = _read_header(path, content)
+    try:
+        tensors = load(content)
+    except SafetensorError as error:
+        raise _damaged(path, str(error)) from error
+    try:
+        return _rebuild(cls, path, header, tensors)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}") from error
+
+
+def _read_header(path: Path, content: bytes) -> dict[str, Any]:
+    """The JSON object of the metadata, if it is one of ours in a version we know."""
+    size = int.from_bytes(content[:8], "little") if len(content) >= 8 else -1
+    if not 0 < size <= len(content) - 8:
+        raise _damaged(path, "it has no safetensors header")
+    try:
+        metadata = json.loads(content[8 : 8 + size])["__metadata__"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _damaged(path, "its header holds no metadata") from error
+    try:
+        header = json.loads(metadata["dikmeans"])
+        known = header["format"] == FORMAT and isinstance(header["version"], int)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        known = False
+    if not known:
+        raise ModelFileError(
+            f"{path} is a safetensors file, but not a model written by DIKMeans.save."
+        )
+    if header["version"] != VERSION:
+        raise ModelFileError(
+            f"{path} has model format version {header['version']}; this dikmeans "
+            f"{version('dikmeans')} reads version {VERSION}. Update dikmeans, or save the model anew."
+        )
+    return header
+
+
+def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
+    from dikmeans.cluster.lloyd import History, Iteration  # the estimator imports this module
+
+    parameters, fitted = dict(header["parameters"]), header["fitted"]
+    known = set(cls._get_param_names())
+    if set(parameters) != known or set(fitted) != _FITTED:
+        odd = set(parameters) ^ known or set(fitted) ^ _FITTED
+        raise ModelFileError(f"{path} has unknown or missing entries: {', '.join(sorted(odd))}.")
+    if not _TENSORS <= set(tensors) <= _TENSORS | {"init"}:
+        odd = set(tensors) ^ _TENSORS
+        raise ModelFileError(f"{path} has unknown or missing tensors: {', '.join(sorted(odd))}.")
+
+    if parameters["init"] is None:
+        parameters["init"] = tensors["init"]
+    model = cls(**{name: _from_json(name, value) for name, value in parameters.items()})
+    try:
+        model._validate_params()
+        shape = check_image_shape(fitted["image_shape"])
+    except ValueError as error:
+        raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
+    expected = (model.n_clusters, *shape)
+    for name in ("cluster_centers", "init_centers"):
+        array = tensors[name]
+        if array.shape != expected or array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
+    labels = tensors["labels"]
+    if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
+        raise _damaged(path, f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
+    if fitted["n_features_in"] != np.prod(shape):
+        raise _damaged(path, "n_features_in does not fit image_shape")
+
+    model.image_shape_ = shape
+    model.n_features_in_ = int(fitted["n_features_in"])
+    model.cluster_centers_ = tensors["cluster_centers"]
+    model.init_centers_ = tensors["init_centers"]
+    model.labels_ = labels
+    model.inertia_ = float(fitted["inertia"])
+    model.n_iter_ = int(fitted["n_iter"])
+    iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
+    model.history_ = History(iterations, str(fitted["history"]["stopped"]))
+    model._n_features_out = model.n_clusters
+    model.solver_ = SOLVERS[model.solver]() if isinstance(model.solver, str) else model.solver
+    if header["feature_names_in"]:
+        model.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
+    return model
+
+
+def _within(labels: np.ndarray, n_clusters: int) -> bool:
+    return bool(len(labels) == 0 or (labels.min() >= 0 and labels.max() < n_clusters))
+
+
+def _to_json(name: str, value: Any) -> Any:
+    """A parameter as JSON; given first centroids are a tensor, a random generator is not kept."""
+    if isinstance(value, Solver):
+        names = {kind: key for key, kind in SOLVERS.items()}
+        if type(value) not in names:
+            raise ValueError(f"solver={value!r} is not one of dikmeans' own and cannot be saved.")
+        return {"solver": names[type(value)], **value.get_params()}
+    if name == "init" and not isinstance(value, str):
+        return None
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.random.RandomState):
+        return None
+    return value
+
+
+def _from_json(name: str, value: Any) -> Any:
+    if name == "solver" and isinstance(value, dict):
+        settings = dict(value)
+        return SOLVERS[settings.pop("solver")](**settings)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _damaged(path: Path, why: str) -> ModelFileError:
+    return ModelFileError(f"{path} is damaged or not a dikmeans model: {why}.")
