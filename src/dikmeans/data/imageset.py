@@ -58,7 +58,7 @@ class Card:
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ImageSet:
     """A set of images of one size, with labels where they are known.
 

@@ -107,9 +107,12 @@ def load(
     if named is not None:
         return named.load(split, resolve_data_home(data_home), download, options)
     path = Path(name).expanduser()
-    if path.exists():
+    if str(name) and path.exists():
         return load_folder(path, split=split, **options)
-    close = difflib.get_close_matches(str(name).lower(), NAMED_SETS, n=1)
+    typed = str(name).lower()
+    # Part of a name ("emnist") says more than likeness does ("mnist" is nearer to it).
+    containing = sorted((known for known in NAMED_SETS if typed and typed in known), key=len)
+    close = containing or difflib.get_close_matches(typed, NAMED_SETS, n=1)
     suggestion = f" Did you mean {close[0]!r}?" if close else ""
     raise UnknownNameError(
         f"There is no data set, folder or zip {str(name)!r}.{suggestion} The data sets are "

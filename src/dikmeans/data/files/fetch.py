@@ -93,11 +93,10 @@ def fetch(remote: RemoteFile, folder: Path, timeout: float = 30.0) -> Path:
     except DownloadError:
         raise
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
         trouble = (
             f"cannot write to {folder}"
             if isinstance(error, PermissionError) and not os.access(folder, os.W_OK)
             else f"could not fetch {remote.url}"
         )
-        raise DownloadError(f"{trouble}: {reason}. {by_hand}") from error
+        raise DownloadError(f"{trouble}: {error}. {by_hand}") from error
     return path

@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_REDRAWS = 0.1
 
 
 class Progress:
-    """Draw ``what [#####     ] 12/60`` on a terminal; stay silent anywhere else.
+    """Draw ``what [#####     ] 12/60`` on a terminal; say nothing elsewhere, nor of what is quick.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ class Progress:
         How many units make the whole; None if nobody knows.
     stream : text file, optional
         Where to draw, by default the standard error stream.
+    patience : float, default=0.5
+        Seconds before the first drawing.
 
     Examples
     --------
@@ -34,16 +36,22 @@ class Progress:
     3
     """
 
-    def __init__(self, what: str, total: int | None, stream: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        total: int | None,
+        stream: TextIO | None = None,
+        patience: float = 0.5,
+    ) -> None:
         self.what = what
         self.total = total
         self.done = 0
         self._stream = sys.stderr if stream is None else stream
         self._visible = self._stream.isatty()
-        self._last_drawn = float("-inf")
+        self._next_drawing = time.monotonic() + patience
+        self._drawn = False
 
     def __enter__(self) -> Progress:
-        self._draw()
         return self
 
     def __exit__(
@@ -52,20 +60,19 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._visible:
-            self._draw(force=True)
+        if self._drawn:
+            self._draw()
             self._stream.write("\n")
 
     def advance(self, units: int = 1) -> None:
         """Count `units` more as done."""
         self.done += units
-        self._draw()
+        if self._visible and time.monotonic() >= self._next_drawing:
+            self._draw()
 
-    def _draw(self, force: bool = False) -> None:
-        now = time.monotonic()
-        if not self._visible or (not force and now - self._last_drawn < _SECONDS_BETWEEN_REDRAWS):
-            return
-        self._last_drawn = now
+    def _draw(self) -> None:
+        self._next_drawing = time.monotonic() + _SECONDS_BETWEEN_REDRAWS
+        self._drawn = True
         if self.total:
             filled = min(_BAR_CELLS, _BAR_CELLS * self.done // self.total)
             line = f"{self.what} [{'#' * filled:<{_BAR_CELLS}}] {self.done:,}/{self.total:,}"

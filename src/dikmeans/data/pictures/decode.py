@@ -124,9 +124,9 @@ def decode_picture(
     >>> decode_picture(file.getvalue(), "white.png", Rendering()).tolist()
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
-    from PIL import Image, ImageOps
-
     with _opened(content, name) as image:
+        from PIL import Image, ImageOps
+
         upright = ImageOps.exif_transpose(image)
         sixteen_bit = upright.mode in _SIXTEEN_BIT_MODES
         if sixteen_bit:

@@ -83,13 +83,15 @@ def deform(
     >>> bool((deform(dot, nothing, np.random.default_rng(0)) == dot).all())
     True
     """
+    allowed_at_edge = max(_LARGEST_INK_AT_EDGE, float(ink_at_edge(picture)))
     strength = 1.0
     while True:
         for _ in range(_DRAWS_BEFORE_SOFTENING):
             coordinates = random_map(picture.shape, limits, rng, strength)
             deformed = map_coordinates(picture, coordinates, order=1, mode="constant")
-            if smallest_area_change(coordinates) > _SMALLEST_AREA_CHANGE and (
-                _edge(deformed) <= max(_LARGEST_INK_AT_EDGE, _edge(picture))
+            if (
+                smallest_area_change(coordinates) > _SMALLEST_AREA_CHANGE
+                and ink_at_edge(deformed) <= allowed_at_edge
             ):
                 return deformed.astype(np.float32)
         # A picture which fills its frame has little room: ask for less, down to no deformation at
@@ -169,6 +171,13 @@ def _spline_matrix(height: int, width: int, landmarks: int) -> NDArray[np.float6
     return spline(pixels)
 
 
-def _edge(picture: NDArray[np.float32]) -> float:
-    """The strongest ink on the outermost pixels."""
-    return float(max(picture[[0, -1]].max(), picture[:, [0, -1]].max()))
+def ink_at_edge(pictures: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The strongest ink on the outermost pixels of one picture or of each of many.
+
+    Examples
+    --------
+    >>> float(ink_at_edge(np.eye(3)))
+    1.0
+    """
+    rows = pictures[..., [0, -1], :].max(axis=(-2, -1))
+    return np.maximum(rows, pictures[..., :, [0, -1]].max(axis=(-2, -1)))

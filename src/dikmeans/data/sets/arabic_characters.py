@@ -5,6 +5,7 @@ The published tables hold one image a line, column by column: as a 32x32 array i
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,8 +57,11 @@ def _read_tables(folder: Path, split: str) -> Characters:
 
 def _read_table(path: Path) -> NDArray[np.uint8]:
     try:
-        return np.loadtxt(path, np.uint8, delimiter=",", ndmin=2)
-    except (ValueError, OverflowError) as error:
+        with warnings.catch_warnings():
+            # Of an empty file NumPy only warns.
+            warnings.simplefilter("error", UserWarning)
+            return np.loadtxt(path, np.uint8, delimiter=",", ndmin=2)
+    except (ValueError, OverflowError, UserWarning) as error:
         raise CorruptFileError(
             f"{path} is not a table of numbers from 0 to 255, separated by commas: {error}"
         ) from error

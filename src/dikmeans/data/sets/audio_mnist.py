@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,6 @@ SPEAKERS = {"train": tuple(range(1, 41)), "test": tuple(range(41, 61))}
 _INDEX = "index.csv"
 _INDEX_COLUMNS = ("speaker", "digit", "rep", "start", "length")
 _RECORDING = re.compile(r"(?P<digit>[0-9])_(?P<speaker>[0-9]{2})_(?P<rep>[0-9]+)\.wav")
-_READING_THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -205,16 +203,12 @@ def _checked_speakers(split: str, speakers: Iterable[int] | None) -> list[int]:
 
 
 def _pictures_of(recordings: Voices, options: Mapping[str, Any]) -> NDArray[np.uint8]:
-    """Pictures of all speakers, two at a time: decoding and Fourier transforms run in parallel."""
+    pictures = []
     with Progress("AudioMNIST, speakers", len(recordings)) as progress:
-
-        def pictures(speaker: int) -> NDArray[np.uint8]:
-            made = _speaker_pictures(speaker, recordings[speaker], options)
+        for speaker, voice in recordings.items():
+            pictures.append(_speaker_pictures(speaker, voice, options))
             progress.advance()
-            return made
-
-        with ThreadPoolExecutor(_READING_THREADS) as threads:
-            return np.concatenate(list(threads.map(pictures, recordings)))
+    return np.concatenate(pictures)
 
 
 def _speaker_pictures(

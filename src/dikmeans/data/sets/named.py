@@ -10,7 +10,7 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dikmeans.data.errors import MissingDataError, check_choice
+from dikmeans.data.errors import DownloadError, MissingDataError, check_choice
 from dikmeans.data.files.fetch import RemoteFile, fetch
 
 if TYPE_CHECKING:
@@ -79,8 +79,11 @@ class Shelf(Generic[Content]):
         folder = data_home / self.folder
         layout = self._present(folder, split)
         if layout is None and download:
-            for remote in self.remotes.get(split, ()):
-                fetch(remote, folder)
+            try:
+                for remote in self.remotes.get(split, ()):
+                    fetch(remote, folder)
+            except DownloadError as error:
+                raise DownloadError(f"{error}\n{self._how_to_get(folder, split)}") from error
             layout = self._present(folder, split)
         if layout is None:
             raise MissingDataError(self._how_to_get(folder, split))

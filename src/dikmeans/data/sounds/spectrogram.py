@@ -86,6 +86,9 @@ def spectrogram_picture(
     sound = _checked(signal, rate)
     if len(size) != 2 or min(size) < 1:
         raise ValueError(f"size must be (bands, frames), two positive integers; got {size!r}.")
+    for name, value in (("range_db", range_db), ("trim_db", trim_db), ("duration", duration)):
+        if value is not None and not value > 0:
+            raise ValueError(f"{name} must be positive; got {value!r}.")
     bands, frames = size
     if trim:
         sound = _trimmed(sound, rate, trim_db)
