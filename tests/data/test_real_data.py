@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from conftest import REAL_HOME, has_real
 from published import (
     MNIST_FILES,
     png,
@@ -23,6 +22,7 @@ from published import (
     write_spoken_digits,
     write_zip,
 )
+from real_files import REAL_HOME, has_real
 from sklearn.datasets import load_sample_image
 
 from dikmeans.data import load

@@ -32,7 +32,7 @@ def test_time_runs_to_the_right_and_pitch_upwards():
     assert first < middle < last  # the pitch falls, and row 0 is the highest
 
 
-@given(st.floats(1e-4, 1e4))
+@given(st.floats(1e-30, 1e30))
 @settings(max_examples=20, deadline=None)
 def test_loudness_does_not_matter(gain):
     np.testing.assert_allclose(

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 AFFINE = DeformationRange(rotation=20, log_scale=0.2, shear=0.2, shift=0.07)
 DIFFEO = replace(AFFINE, bend=0.08, landmarks=4)
 
-CARD = Card(
-    title="",
-    source=f"generated from MNIST ({MNIST_CARD.source})",
-    citation=MNIST_CARD.citation,
-    size="",
-    processing="",
-)
-
 
 @dataclass(frozen=True)
 class DeformedMnist:
@@ -105,9 +97,10 @@ class DeformedMnist:
             labels=np.repeat(np.arange(10), per_split),
             class_names=digits.class_names,
             names=tuple(names),
-            card=replace(
-                CARD,
+            card=Card(
                 title=self.title,
+                source=f"generated from MNIST ({MNIST_CARD.source})",
+                citation=MNIST_CARD.citation,
                 size=f"{10 * (per_class - n_test)} training and {10 * n_test} test images of 28x28",
                 processing=f"seed {seed}, {self.limits}",
             ),

@@ -110,7 +110,8 @@ def _checked(signal: ArrayLike, rate: float) -> NDArray[np.float32]:
     sound = to_mono(sound)
     if not np.isfinite(sound).all():
         raise ValueError("signal has samples that are NaN or infinite; remove them first.")
-    return sound
+    # Loudness drops out in the end; dropped at once, no square can overflow or vanish.
+    return sound / max(np.abs(sound).max(), np.finfo(np.float32).tiny)
 
 
 def _trimmed(sound: NDArray[np.float32], rate: float, trim_db: float) -> NDArray[np.float32]:
