@@ -1,11 +1,14 @@
+import contextlib
 import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 from published import encoded, png
 
-from dikmeans.data import CorruptFileError, UnsafeFileError
+from dikmeans.data import CorruptFileError, DataError, UnsafeFileError
 from dikmeans.data.pictures.decode import Rendering, decode_picture, picture_size
 
 RAMP = np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6)
@@ -134,3 +137,18 @@ def test_without_pillow_the_error_says_what_to_install(monkeypatch):
         picture_size(b"", "picture")
     with pytest.raises(ImportError, match=r"pip install 'dikmeans\[images\]'"):
         decoded(b"")
+
+
+@given(
+    st.sampled_from(["png", "jpeg", "gif", "tiff", "bmp", "ppm", "webp"]),
+    st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), min_size=1, max_size=4),
+)
+@settings(max_examples=150, deadline=None)
+def test_damaged_bytes_are_read_or_refused_and_nothing_else(kind, damages):
+    content = bytearray(encoded(Image.fromarray(RAMP), kind))
+    for position, byte in damages:
+        content[position % len(content)] = byte
+    with contextlib.suppress(DataError):
+        picture = decoded(bytes(content), size=(4, 6))
+        assert picture.shape == (4, 6)
+        assert np.isfinite(picture).all()

@@ -1,13 +1,14 @@
+import contextlib
 import os
 import stat
 import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from published import write_files, write_zip
 
-from dikmeans.data import CorruptFileError, MissingDataError, UnsafeFileError
+from dikmeans.data import CorruptFileError, DataError, MissingDataError, UnsafeFileError
 from dikmeans.data.files.tree import ZipLimits, natural_key, open_tree
 
 FILES = {"b/img10": b"10", "b/img2": b"2", "a/x": b"x"}
@@ -128,3 +129,16 @@ def test_a_file_that_vanished_is_named(tmp_path):
         os.unlink(tmp_path / "x")
         with pytest.raises(CorruptFileError, match=r"x in .* cannot be read"):
             tree.read("x")
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), min_size=1, max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_zip_is_read_or_refused_and_nothing_else(tmp_path_factory, damages):
+    path = write_zip(tmp_path_factory.mktemp("zip") / "x.zip", FILES)
+    content = bytearray(path.read_bytes())
+    for position, byte in damages:
+        content[position % len(content)] = byte
+    path.write_bytes(content)
+    with contextlib.suppress(DataError), open_tree(path) as tree:
+        for name in tree.names:
+            tree.read(name)
