@@ -86,7 +86,8 @@ class Shelf(Generic[Content]):
                 raise DownloadError(f"{error}\n{self._how_to_get(folder, split)}") from error
             layout = self._present(folder, split)
         if layout is None:
-            raise MissingDataError(self._how_to_get(folder, split))
+            offer = "\nor let it be fetched with download=True" if split in self.remotes else ""
+            raise MissingDataError(self._how_to_get(folder, split) + offer)
         return layout.read(folder, split)
 
     def _present(self, folder: Path, split: str) -> Layout[Content] | None:
@@ -96,11 +97,10 @@ class Shelf(Generic[Content]):
         choices = "\n".join(
             f"  - {layout.description}: {', '.join(layout.needs[split])}" for layout in self.layouts
         )
-        fetched = "\nor let it be fetched with download=True" if split in self.remotes else ""
         return (
             f"The {split} part is not in {folder}. Get the files from {self.homepage} and put into "
-            f"that folder one of\n{choices}{fetched}\n"
-            "(choose another place with data_home=... or the environment variable DIKMEANS_DATA)."
+            "that folder (or another: data_home=..., or the environment variable DIKMEANS_DATA) "
+            f"one of\n{choices}"
         )
 
 
