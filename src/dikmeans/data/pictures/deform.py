@@ -1,0 +1,183 @@
+"""Random smooth deformations of a picture: affine maps, with or without a thin-plate spline.
+
+Every deformation is drawn as a backward map ``F``: the deformed picture at pixel ``q`` is the
+original at ``F(q)`` (linear interpolation, 0 outside). With ``c`` the centre of the picture and
+``u`` the offsets the spline gives at ``q``,
+
+    F(q) = c + A^-1 (q + u(q) - c - t),     A = rotation . shear . scale
+
+The spline takes the offsets of a regular grid of landmarks to all pixels; it is linear in them, so
+one matrix, made by SciPy's `RBFInterpolator`, serves all draws. Draws that fold the plane or push
+ink to the edge of the frame are drawn again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.interpolate import RBFInterpolator
+from scipy.ndimage import map_coordinates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LARGEST_INK_AT_EDGE = 0.1
+_SMALLEST_AREA_CHANGE = 0.2
+_DRAWS_BEFORE_SOFTENING = 10
+
+
+@dataclass(frozen=True)
+class DeformationRange:
+    """How far a random deformation may go: each quantity is uniform between -limit and limit.
+
+    Attributes
+    ----------
+    rotation : float
+        Degrees.
+    log_scale : float
+        Natural logarithm of the magnification, for each axis on its own.
+    shear : float
+        Tangent of the shear angle.
+    shift : float
+        Fraction of the picture's side.
+    bend : float
+        Offset of a landmark, as a fraction of the picture's side; 0 leaves the map affine.
+    landmarks : int
+        Landmarks along each side.
+    """
+
+    rotation: float
+    log_scale: float
+    shear: float
+    shift: float
+    bend: float = 0.0
+    landmarks: int = 4
+
+
+def deform(
+    picture: NDArray[np.float32], limits: DeformationRange, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """A random deformation of a picture that stays in the frame and does not fold.
+
+    Parameters
+    ----------
+    picture : ndarray, shape (H, W)
+        Background 0.
+    limits : DeformationRange
+        What to draw from.
+    rng : numpy.random.Generator
+        Draws.
+
+    Returns
+    -------
+    ndarray of float32, shape (H, W)
+
+    Examples
+    --------
+    >>> dot = np.zeros((9, 9), np.float32)
+    >>> dot[4, 4] = 1
+    >>> nothing = DeformationRange(rotation=0, log_scale=0, shear=0, shift=0)
+    >>> bool((deform(dot, nothing, np.random.default_rng(0)) == dot).all())
+    True
+    """
+    allowed_at_edge = max(_LARGEST_INK_AT_EDGE, float(ink_at_edge(picture)))
+    strength = 1.0
+    while True:
+        for _ in range(_DRAWS_BEFORE_SOFTENING):
+            coordinates = random_map(picture.shape, limits, rng, strength)
+            deformed = map_coordinates(picture, coordinates, order=1, mode="constant")
+            if (
+                smallest_area_change(coordinates) > _SMALLEST_AREA_CHANGE
+                and ink_at_edge(deformed) <= allowed_at_edge
+            ):
+                return deformed.astype(np.float32)
+        # A picture which fills its frame has little room: ask for less, down to no deformation at
+        # all.
+        strength = strength / 2 if strength > 1e-3 else 0.0
+
+
+def random_map(
+    shape: tuple[int, ...],
+    limits: DeformationRange,
+    rng: np.random.Generator,
+    strength: float = 1.0,
+) -> NDArray[np.float64]:
+    """The backward map of one random draw.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Height and width.
+    limits : DeformationRange
+        What to draw from.
+    rng : numpy.random.Generator
+        Draws.
+    strength : float, default=1
+        Shrinks all limits.
+
+    Returns
+    -------
+    ndarray, shape (2, H, W)
+        Row and column of the original each pixel is taken from.
+    """
+    height, width = shape
+    side = np.array([height, width])
+    angle = np.deg2rad(limits.rotation) * strength * rng.uniform(-1, 1)
+    scale = np.exp(limits.log_scale * strength * rng.uniform(-1, 1, 2))
+    shear = limits.shear * strength * rng.uniform(-1, 1)
+    shift = limits.shift * strength * rng.uniform(-1, 1, 2) * side
+    bend = limits.bend * strength * rng.uniform(-1, 1, (limits.landmarks**2, 2)) * side
+
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    forward = rotation @ np.array([[1, shear], [0, 1]]) @ np.diag(scale)
+    pixels = np.indices((height, width)).reshape(2, -1).T.astype(float)
+    if limits.bend:
+        pixels += _spline_matrix(height, width, limits.landmarks) @ bend
+    centre = (side - 1) / 2
+    source = centre + (pixels - centre - shift) @ np.linalg.inv(forward).T
+    return source.T.reshape(2, height, width)
+
+
+def smallest_area_change(coordinates: NDArray[np.float64]) -> float:
+    """The smallest Jacobian determinant of a map over the pixels; positive if it does not fold.
+
+    Examples
+    --------
+    >>> smallest_area_change(np.indices((4, 5)).astype(float))
+    1.0
+    """
+    (row_by_row, row_by_column), (column_by_row, column_by_column) = (
+        np.gradient(component) for component in coordinates
+    )
+    return float((row_by_row * column_by_column - row_by_column * column_by_row).min())
+
+
+@lru_cache(maxsize=8)
+def _spline_matrix(height: int, width: int, landmarks: int) -> NDArray[np.float64]:
+    """What takes offsets at the landmarks to offsets at the pixels, shape (H*W, landmarks**2)."""
+    grid = np.stack(
+        np.meshgrid(
+            np.linspace(0, height - 1, landmarks),
+            np.linspace(0, width - 1, landmarks),
+            indexing="ij",
+        ),
+        axis=-1,
+    ).reshape(-1, 2)
+    pixels = np.indices((height, width)).reshape(2, -1).T
+    spline = RBFInterpolator(grid, np.eye(len(grid)), kernel="thin_plate_spline")
+    return spline(pixels)
+
+
+def ink_at_edge(pictures: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The strongest ink on the outermost pixels of one picture or of each of many.
+
+    Examples
+    --------
+    >>> float(ink_at_edge(np.eye(3)))
+    1.0
+    """
+    rows = pictures[..., [0, -1], :].max(axis=(-2, -1))
+    return np.maximum(rows, pictures[..., :, [0, -1]].max(axis=(-2, -1)))
