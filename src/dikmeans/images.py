@@ -56,8 +56,7 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
         )
     if X.ndim == 2 and expected is not None and X.shape[1] != np.prod(expected):
         raise ValueError(
-            f"X has {X.shape[1]} features a row, but image_shape={image_shape!r} needs "
-            f"{np.prod(expected)}."
+            f"X has {X.shape[1]} features a row, but image_shape={image_shape!r} needs {np.prod(expected)}."
         )
     return X, expected or (1, X.shape[1] if X.ndim == 2 else 1)
 

@@ -79,9 +79,7 @@ def test_a_file_which_is_there_is_not_fetched_again(server, tmp_path):
 
 def test_a_wrong_checksum_leaves_nothing_behind_and_says_where_to_get_the_file(server, tmp_path):
     folder = tmp_path / "home"
-    with pytest.raises(
-        DownloadError, match=r"expected .* got .*Nothing was kept.*by hand from"
-    ) as e:
+    with pytest.raises(DownloadError, match=r"expected .* got .*Nothing was kept.*by hand from") as e:
         fetch(remote(f"{server.url}/file", b"other bytes"), folder)
     assert str(folder / "file") in str(e.value)
     assert os.listdir(folder) == []

@@ -67,9 +67,7 @@ def test_the_one_door_takes_a_path_too(write):
 
 
 def test_train_and_test_folders_are_splits(write):
-    path = write(
-        {"train/cat/1.png": grey(1), "train/dog/1.png": grey(2), "test/cat/1.png": grey(3)}
-    )
+    path = write({"train/cat/1.png": grey(1), "train/dog/1.png": grey(2), "test/cat/1.png": grey(3)})
     assert load(path).names == ("cat/1.png", "dog/1.png")
     assert load(path, split="test").names == ("cat/1.png",)
     assert load_folder(path).class_names == ("test", "train")
@@ -138,9 +136,7 @@ def test_pictures_beside_class_folders_are_refused(write):
         load_folder(write(CLASSES | {"loose.png": grey(1)}))
 
 
-def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(
-    write, monkeypatch
-):
+def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(write, monkeypatch):
     path = write({"bomb.png": grey(1, (50, 50)), "good.png": grey(1)})
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     for size in (None, (4, 4)):

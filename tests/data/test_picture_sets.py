@@ -67,9 +67,7 @@ def test_hands_come_in_any_size_and_uninverted_if_asked(hands_home):
 
 def test_an_archive_without_gestures_is_refused(tmp_path):
     write_zip(tmp_path / "rps" / "rps.zip", {"cats/1.png": HANDS["rock"]})
-    with pytest.raises(
-        CorruptFileError, match="No pictures in folders called rock, paper, scissors"
-    ):
+    with pytest.raises(CorruptFileError, match="No pictures in folders called rock, paper, scissors"):
         load("rock-paper-scissors", "train", tmp_path)
 
 

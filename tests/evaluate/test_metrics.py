@@ -23,9 +23,7 @@ def test_accuracy_is_the_best_over_all_matchings(pair):
 
 
 @given(labels, st.permutations(range(4)), st.permutations(range(4)))
-def test_accuracy_does_not_depend_on_what_classes_and_clusters_are_called(
-    pair, renamed, renumbered
-):
+def test_accuracy_does_not_depend_on_what_classes_and_clusters_are_called(pair, renamed, renumbered):
     y_true, y_pred = pair
     expected = clustering_accuracy(y_true, y_pred)
     assert clustering_accuracy(np.array(renamed)[y_true], np.array(renumbered)[y_pred]) == expected
@@ -71,9 +69,7 @@ def test_scores_agree_with_hand_computed_values():
     assert found["accuracy"] == 0.75
     assert found["ari"] == pytest.approx(0.0)
     entropy_true, entropy_pred = np.log(2), -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
-    mutual = (
-        0.5 * np.log(0.5 / (0.5 * 0.75)) + 0.25 * np.log(0.25 / (0.5 * 0.75)) + 0.25 * np.log(2)
-    )
+    mutual = 0.5 * np.log(0.5 / (0.5 * 0.75)) + 0.25 * np.log(0.25 / (0.5 * 0.75)) + 0.25 * np.log(2)
     assert found["nmi"] == pytest.approx(2 * mutual / (entropy_true + entropy_pred))
 
 

@@ -80,9 +80,7 @@ class Aligner:
     dtype: Any = np.float32
     exact = False
 
-    def __init__(
-        self, warp: Warp, *, smoothness: float, direction: str, border: str, solver: Solver
-    ):
+    def __init__(self, warp: Warp, *, smoothness: float, direction: str, border: str, solver: Solver):
         self.warp = warp
         self.smoothness = smoothness
         self.direction = direction
@@ -132,9 +130,7 @@ class Aligner:
         levels = build_pyramid(centroids, grids, self.border)
         keys = {(stage.level, stage.affine) for stage in stages}
         with single_blas_thread():
-            curvatures = {
-                key: self.solver.curvature(self._problems[key], levels[key[0]]) for key in keys
-            }
+            curvatures = {key: self.solver.curvature(self._problems[key], levels[key[0]]) for key in keys}
         return CentroidBank(centroids, levels, curvatures)
 
     def fit(
@@ -163,20 +159,14 @@ class Aligner:
         images = np.ascontiguousarray(images, dtype=np.float32)
         energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
         energies[energies == 0] = 1.0
-        fit = self._fit_cold if start is None else self._fit_warm
-        fits = fit(images, bank, energies, start, keep, prune)
+        if start is None:
+            fits = self._fit_cold(images, bank, energies, prune)
+        else:
+            fits = self._fit_warm(images, bank, energies, start, keep, prune)
         fits.costs[:] *= energies[:, None]
         return fits
 
-    def _fit_cold(
-        self,
-        images: np.ndarray,
-        bank: CentroidBank,
-        energies: np.ndarray,
-        start: None,
-        keep: None,
-        prune: float,
-    ) -> Fits:
+    def _fit_cold(self, images: np.ndarray, bank: CentroidBank, energies: np.ndarray, prune: float) -> Fits:
         n, k = len(images), len(bank.pictures)
         levels = build_pyramid(images, self._grids, self.border)
         fits = _blank_fits(n, k, self.n_basis)

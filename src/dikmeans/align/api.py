@@ -144,7 +144,6 @@ def _same_shape(
     centroid_pictures, centroid_shape = as_pictures(centroids, image_shape)
     if shape != centroid_shape:
         raise ValueError(
-            f"The images have shape {shape}, the centroids {centroid_shape}; "
-            "both must be of one size."
+            f"The images have shape {shape}, the centroids {centroid_shape}; both must be of one size."
         )
     return images, centroid_pictures, shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -45,11 +44,7 @@ def make_aligner(
         What lies outside a picture: zeros, or its edge pixels continued.
     solver : {"quasi-newton", "adam"} or Solver
     """
-    if (
-        isinstance(smoothness, bool)
-        or not isinstance(smoothness, Real)
-        or not (0 <= smoothness < np.inf)
-    ):
+    if not (np.isrealobj(smoothness) and np.ndim(smoothness) == 0 and 0 <= smoothness < np.inf):
         raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")
     if direction not in DIRECTIONS:
         raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}.")

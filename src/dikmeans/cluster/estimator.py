@@ -59,7 +59,9 @@ class DIKMeans(
 
     Images are compared with centroids not pixel by pixel but after the best warp of one onto the other,
 
-    .. math:: d(x, \mu) = \min_\nu \|\mathrm{warp}(\cdot\,; \nu) - \cdot\,\|^2 + \mathrm{smoothness}\;\|x\|^2\,\mathrm{bending}(\nu),
+    .. math::
+        d(x, \mu) = \min_\nu \|\mathrm{warp}(\mu; \nu) - x\|^2
+        + \mathrm{smoothness} \cdot \|x\|^2 \cdot \mathrm{bending}(\nu),
 
     and a centroid is the picture that fits its warped members best. Clusters then are shapes, centroids are
     sharp, and every assignment can be looked at: see `align`.
@@ -273,9 +275,7 @@ class DIKMeans(
             "n_swaps": 0,
             "search_size": np.iinfo(np.int64).max,
         }
-        return cls(
-            n_clusters, landmarks=landmarks, max_iter=max_iter, **{**published, **parameters}
-        )
+        return cls(n_clusters, landmarks=landmarks, max_iter=max_iter, **{**published, **parameters})
 
     # -- fitting ---------------------------------------------------------------------------------
 
@@ -303,9 +303,7 @@ class DIKMeans(
         plan = self._plan(images)
         self.solver_ = make_solver(self.solver)
 
-        seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=self.n_init
-        )
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
         best: Run | None = None
         progress = Progress(self, self.n_init)
         run = Run(plan)
@@ -349,7 +347,7 @@ class DIKMeans(
     def _shape_for_new(self, X: Any) -> ImageShape | None:
         """What new images must look like; sizes that differ are refused in the user's words."""
         check_is_fitted(self)
-        shape = np.shape(X)[1:]
+        shape = tuple(getattr(X, "shape", None) or np.shape(X))[1:]
         if len(shape) in (2, 3) and shape != self.image_shape_:
             raise ValueError(
                 f"X has images of shape {shape}, but this {type(self).__name__} was fitted on images of "
@@ -363,9 +361,7 @@ class DIKMeans(
         weighty = int((weights > 0).sum())
         if weighty < self.n_clusters:
             with_weight = "" if weighty == len(images) else " with positive sample_weight"
-            raise ValueError(
-                f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}."
-            )
+            raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
 
     def _plan(self, images: np.ndarray) -> Plan:
         n_swaps = self.n_swaps
@@ -394,9 +390,7 @@ class DIKMeans(
         return plan
 
     def _given_centroids(self) -> np.ndarray:
-        centroids, shape = as_pictures(
-            self.init, self.image_shape_ if np.ndim(self.init) == 2 else None
-        )
+        centroids, shape = as_pictures(self.init, self.image_shape_ if np.ndim(self.init) == 2 else None)
         if len(centroids) != self.n_clusters or shape != self.image_shape_:
             raise ValueError(
                 f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="

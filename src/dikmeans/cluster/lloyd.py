@@ -122,9 +122,7 @@ def assign(task: Task, centroids: np.ndarray, start: Clustering | None = None) -
 def reassign(task: Task, clustering: Clustering, columns: np.ndarray) -> Clustering:
     """Align all images anew, from the identity, with the centroids numbered `columns`."""
     aligner = task.aligner
-    fresh = fit_images(
-        aligner, task.images, aligner.bank(clustering.centroids[columns]), n_jobs=task.n_jobs
-    )
+    fresh = fit_images(aligner, task.images, aligner.bank(clustering.centroids[columns]), n_jobs=task.n_jobs)
     merged = Fits(*(old.copy() for old in clustering.fits))
     for target, source in zip(merged, fresh, strict=True):
         target[:, columns] = source
@@ -160,9 +158,7 @@ def move_centroids(task: Task, clustering: Clustering) -> np.ndarray:
 
 def revive_empty(task: Task, clustering: Clustering) -> Clustering:
     """Give every empty cluster the image that fits its own centroid worst, as its new centroid."""
-    sizes = np.bincount(
-        clustering.labels, weights=task.weights, minlength=len(clustering.centroids)
-    )
+    sizes = np.bincount(clustering.labels, weights=task.weights, minlength=len(clustering.centroids))
     empty = np.flatnonzero(sizes == 0)
     if not len(empty):
         return clustering

@@ -1,7 +1,7 @@
 """One run: seeds, curriculum, swap moves, and the fit on all images.
 
-The search for a good optimum needs no more than a few hundred images a cluster. On a large set it is done on a
-random sample; the centroids it finds are then the start of Lloyd's algorithm on everything.
+The search for a good optimum needs no more than a few hundred images a cluster. On a large set it is
+done on a random sample; the centroids it finds are then the start of Lloyd's algorithm on everything.
 """
 
 from __future__ import annotations

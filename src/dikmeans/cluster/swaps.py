@@ -99,9 +99,7 @@ def swap_moves(
         trials += 1
         trial = _try_swap(task, here, drop, split, splits[split][0])
         if trial.distortion < here.distortion * (1 - MIN_GAIN):
-            here, _ = lloyd(
-                task, trial, max_iter=max_iter, tol=tol, phase="after a swap", report=report
-            )
+            here, _ = lloyd(task, trial, max_iter=max_iter, tol=tol, phase="after a swap", report=report)
             splits.clear()
             failed.clear()
         else:
@@ -120,17 +118,13 @@ def _prospects(
         (splits[split][1] - losses[drop], drop, split)
         for drop in range(len(losses))
         for split in splits
-        if drop != split
-        and (drop, split) not in failed
-        and splits[split][1] > WORTHWHILE * losses[drop]
+        if drop != split and (drop, split) not in failed and splits[split][1] > WORTHWHILE * losses[drop]
     ]
     for _, drop, split in sorted(pairs, reverse=True):
         yield drop, split
 
 
-def _try_swap(
-    task: Task, here: Clustering, drop: int, split: int, halves: np.ndarray
-) -> Clustering:
+def _try_swap(task: Task, here: Clustering, drop: int, split: int, halves: np.ndarray) -> Clustering:
     centroids = here.centroids.copy()
     centroids[[drop, split]] = halves
     trial = reassign(task, replace(here, centroids=centroids), np.array([drop, split]))

@@ -1,18 +1,20 @@
 r"""The centroid update: the picture that fits the members of a cluster best, their warps held fixed.
 
-*Image to centroid.* The cost of a cluster is :math:`\sum_i w_i \|\mathrm{warp}(x_i;\nu_i) - \mu\|^2`; its minimum is
-the weighted mean of the warped members (the paper's Proposition 1), scaled to unit norm where
-:math:`\|\mu\| = 1` is asked for.
+*Image to centroid.* The cost of a cluster is :math:`\sum_i w_i \|\mathrm{warp}(x_i;\nu_i) - \mu\|^2`;
+its minimum is the weighted mean of the warped members (the paper's Proposition 1), scaled to unit
+norm where :math:`\|\mu\| = 1` is asked for.
 
-*Centroid to image.* Warping is linear in the picture: :math:`\mathrm{warp}(\mu;\nu_i) = W_i \mu` with a sparse matrix
-of bilinear weights, so the cost :math:`\sum_i w_i \|W_i\mu - x_i\|^2` is a linear least-squares problem. It is
-solved by a few steps of
+*Centroid to image.* Warping is linear in the picture: :math:`\mathrm{warp}(\mu;\nu_i) = W_i \mu` with
+a sparse matrix of bilinear weights, so the cost :math:`\sum_i w_i \|W_i\mu - x_i\|^2` is a linear
+least-squares problem. It is solved by a few steps of
 
-.. math:: \mu \leftarrow \mu + D^{-1} \sum_i w_i W_i^T (x_i - W_i \mu), \qquad D = \mathrm{diag}\sum_i w_i W_i^T 1,
+.. math::
+    \mu \leftarrow \mu + D^{-1} \sum_i w_i W_i^T (x_i - W_i \mu), \qquad
+    D = \mathrm{diag}\sum_i w_i W_i^T 1,
 
 none of which raises the cost: :math:`W_i \ge 0` with rows that sum to one at most, hence
-:math:`W_i^T W_i \preceq \mathrm{diag}(W_i^T 1)`. Under the unit-norm constraint :math:`D` is replaced by its largest
-entry, so that going back to the sphere is the exact minimum of the bound.
+:math:`W_i^T W_i \preceq \mathrm{diag}(W_i^T 1)`. Under the unit-norm constraint :math:`D` is replaced
+by its largest entry, so that going back to the sphere is the exact minimum of the bound.
 
 Neither update raises the distortion. Sums run over the images in their order, in double precision:
 they do not depend on chunks or threads.

@@ -1,9 +1,10 @@
 """Model files: one safetensors file with a versioned JSON header.
 
-Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same shape), ``labels``
-(N,) and, where the first centroids were given, ``init``; in the metadata one entry ``dikmeans`` with a JSON object:
-format, version, parameters, and the fitted values that are not arrays. Reading parses numbers and JSON and
-nothing else: a file cannot make code run. A file is written beside its place first, and moved there when complete.
+Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same
+shape), ``labels`` (N,) and, where the first centroids were given, ``init``; in the metadata one entry
+``dikmeans`` with a JSON object: format, version, parameters, and the fitted values that are not arrays.
+Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
+its place first, and moved there when complete.
 """
 
 from __future__ import annotations
@@ -108,9 +109,7 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
-        raise ModelFileError(
-            f"{path} is a safetensors file, but not a model written by DIKMeans.save."
-        )
+        raise ModelFileError(f"{path} is a safetensors file, but not a model written by DIKMeans.save.")
     if header["version"] != VERSION:
         raise ModelFileError(
             f"{path} has model format version {header['version']}; this dikmeans "

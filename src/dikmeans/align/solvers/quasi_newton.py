@@ -74,8 +74,7 @@ class QuasiNewton(Solver):
             hessian = penalty.copy()
             for channel in centroid:
                 slopes = [
-                    (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel))
-                    * scale
+                    (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel)) * scale
                     for axis, scale in enumerate(sampler.scale)
                 ]
                 jacobian = np.concatenate([sampler.phi * slope.ravel() for slope in slopes])

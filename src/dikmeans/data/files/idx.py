@@ -93,9 +93,7 @@ def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
     shape = struct.unpack(f">{ndim}I", lengths)
     size = math.prod(shape)
     if size > _LARGEST_ARRAY:
-        raise CorruptFileError(
-            f"{name} claims to hold {size:,} bytes {shape}; that is no image set."
-        )
+        raise CorruptFileError(f"{name} claims to hold {size:,} bytes {shape}; that is no image set.")
     body = stream.read(size)
     if len(body) < size:
         raise CorruptFileError(
@@ -103,9 +101,7 @@ def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
             f"{len(body):,}. Delete it and get it again."
         )
     if stream.read(1):
-        raise CorruptFileError(
-            f"{name} is longer than the {size:,} bytes {shape} its header promises."
-        )
+        raise CorruptFileError(f"{name} is longer than the {size:,} bytes {shape} its header promises.")
     return np.frombuffer(body, np.uint8).reshape(shape)
 
 

@@ -57,12 +57,9 @@ class Rendering:
         if not 0 <= self.background <= 1:
             raise ValueError(f"background must be a grey level in [0, 1]; got {self.background!r}.")
         if self.size is not None and (
-            len(self.size) != 2
-            or not all(isinstance(n, int | np.integer) and n > 0 for n in self.size)
+            len(self.size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in self.size)
         ):
-            raise ValueError(
-                f"size must be (height, width), two positive integers; got {self.size!r}."
-            )
+            raise ValueError(f"size must be (height, width), two positive integers; got {self.size!r}.")
 
 
 def picture_size(content: bytes, name: str) -> tuple[int, int]:
@@ -132,9 +129,7 @@ def decode_picture(
         if sixteen_bit:
             flat = Image.fromarray(_sixteen_bit(upright))
         elif upright.mode == "F":
-            raise ValueError(
-                "its floating-point pixels have no fixed range; save it as 8 or 16 bit"
-            )
+            raise ValueError("its floating-point pixels have no fixed range; save it as 8 or 16 bit")
         else:
             flat = _opaque(upright, rendering).convert("L" if rendering.mode == "grey" else "RGB")
         if box is not None:
@@ -180,9 +175,7 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
 def _sixteen_bit(image: Any) -> NDArray[np.float32]:
     values = np.asarray(image)
     if values.size and not (values.min() >= 0 and values.max() <= 65535):
-        raise ValueError(
-            f"its pixels range over {values.min()}..{values.max()}; expected 0..65535 (16 bit)"
-        )
+        raise ValueError(f"its pixels range over {values.min()}..{values.max()}; expected 0..65535 (16 bit)")
     return (values / np.float32(65535)).astype(np.float32)
 
 

@@ -169,9 +169,7 @@ def load_face_pose(
             labels.append(PANS.index(int(name["pan"])))
             names.append(name[0])
     if not images:
-        raise CorruptFileError(
-            f"{photographs.path} has no photographs of the {split} part at tilt 0."
-        )
+        raise CorruptFileError(f"{photographs.path} has no photographs of the {split} part at tilt 0.")
     what = "face box" if face_box else "full frame"
     return ImageSet(
         images=np.stack(images),
