@@ -36,9 +36,7 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
     ((5, 784), (28, 28))
     """
     expected = None if image_shape is None else check_image_shape(image_shape)
-    if sparse.issparse(X) or hasattr(X, "columns"):  # tables of other kinds are checked by sklearn
-        return X, expected or (1, X.shape[1])
-    X = _stack(X)
+    X = stack(X)
     if X.ndim in (3, 4):
         shape = X.shape[1:]
         if 0 in shape:
@@ -76,9 +74,13 @@ def check_image_shape(image_shape: Any) -> ImageShape:
     return shape
 
 
-def _stack(X: Any) -> np.ndarray:
-    """X as an array; pictures of different sizes are refused by name."""
-    if isinstance(X, np.ndarray) and X.dtype != object:
+def stack(X: Any) -> Any:
+    """X as an array; pictures of different sizes are refused by name.
+
+    Data frames and sparse matrices stay what they are: scikit-learn's validation knows them.
+    """
+    is_table = sparse.issparse(X) or hasattr(X, "columns")
+    if is_table or (isinstance(X, np.ndarray) and X.dtype != object):
         return X
     if isinstance(X, (list, tuple)) or (isinstance(X, np.ndarray) and X.ndim == 1):
         shapes = [np.shape(picture) for picture in X]

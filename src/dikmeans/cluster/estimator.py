@@ -36,6 +36,7 @@ from dikmeans.images import (
     from_channels_first,
     refuse_non_finite,
     scale_to_unit_norm,
+    stack,
     table_rules,
     to_channels_first,
 )
@@ -335,6 +336,7 @@ class DIKMeans(
 
     def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
         """X, checked, as normalised pictures (N, C, rows, columns)."""
+        X = stack(X)
         wanted = self.image_shape if reset else self._shape_for_new(X)
         table, shape = flatten(X, wanted)
         table = validate_data(self, table, reset=reset, **table_rules(table))
@@ -347,7 +349,7 @@ class DIKMeans(
     def _shape_for_new(self, X: Any) -> ImageShape | None:
         """What new images must look like; sizes that differ are refused in the user's words."""
         check_is_fitted(self)
-        shape = tuple(getattr(X, "shape", None) or np.shape(X))[1:]
+        shape = X.shape[1:]
         if len(shape) in (2, 3) and shape != self.image_shape_:
             raise ValueError(
                 f"X has images of shape {shape}, but this {type(self).__name__} was fitted on images of "
