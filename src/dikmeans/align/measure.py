@@ -50,8 +50,7 @@ def make_aligner(
         raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}.")
     if border not in PAD_MODES:
         raise ValueError(f"border={border!r}: expected one of {', '.join(PAD_MODES)}.")
-    grid = landmarks if isinstance(landmarks, str) or np.ndim(landmarks) == 0 else tuple(landmarks)
-    family = make_warp(warp, (shape[0], shape[1]), grid)
+    family = make_warp(warp, (shape[0], shape[1]), landmarks)
     if family.name == "none":
         return EuclideanAligner(family)
     return Aligner(

@@ -271,7 +271,6 @@ def _whole_numbers(landmarks: Any) -> list[int]:
 WARPS = ("none", "affine", "tps")
 
 
-@lru_cache(maxsize=32)
 def make_warp(name: str, shape: tuple[int, int], landmarks: Any = "auto") -> Warp:
     """The warp family `name` on pictures of `shape`; built once per shape and grid.
 
@@ -280,11 +279,14 @@ def make_warp(name: str, shape: tuple[int, int], landmarks: Any = "auto") -> War
     >>> make_warp("tps", (28, 28), 6).n_basis
     36
     """
-    families = {
-        "none": lambda: NoWarp(shape),
-        "affine": lambda: Affine(shape),
-        "tps": lambda: ThinPlate(shape, resolve_landmarks(landmarks, shape)),
-    }
-    if name not in families:
+    if name not in WARPS:
         raise ValueError(f"warp={name!r} is not known; expected one of {', '.join(WARPS)}.")
-    return families[name]()
+    return _build(name, shape, resolve_landmarks(landmarks, shape) if name == "tps" else None)
+
+
+# The landmarks are resolved before they become a key: 4.0 and True equal whole numbers but are none.
+@lru_cache(maxsize=32)
+def _build(name: str, shape: tuple[int, int], landmarks: tuple[int, int] | None) -> Warp:
+    if landmarks is not None:
+        return ThinPlate(shape, landmarks)
+    return NoWarp(shape) if name == "none" else Affine(shape)
