@@ -1,0 +1,121 @@
+"""The slow, obvious versions of the compiled loops: the specification of what those compute.
+
+All of it is plain NumPy in double precision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import ndimage
+
+from dikmeans.warp.sampling import PADDING
+
+# What scipy calls the two ways to continue a picture.
+SCIPY_MODES = {"zero": "grid-constant", "edge": "nearest"}
+
+
+def locate(sampler, delta):
+    """Coordinates (2, n_pixels) in the padded template: base + scale * delta Phi."""
+    phi, base, scale = (np.asarray(a, dtype=float) for a in (sampler.phi, sampler.base, sampler.scale))
+    return base + scale[:, None] * (np.asarray(delta, dtype=float) @ phi)
+
+
+def split(sampler, coordinates):
+    """Upper left neighbours (as flat indices) and fractions (2, n_pixels), after clamping."""
+    clamped = np.clip(coordinates, 0.0, sampler.limit.astype(float)[:, None])
+    corner = np.floor(clamped)
+    cells = (corner[0] * sampler.width + corner[1]).astype(int)
+    return cells, clamped - corner
+
+
+def gather(template, width, cells):
+    """The four neighbours of each cell: itself, right, below, below right."""
+    return np.stack([template[cells + step] for step in (0, 1, width, width + 1)])
+
+
+def blend(corners, fractions):
+    """Bilinear interpolation, weight by weight."""
+    y, x = fractions
+    weights = np.stack([(1 - y) * (1 - x), (1 - y) * x, y * (1 - x), y * x])
+    return (weights * corners).sum(axis=0)
+
+
+def slopes_of(corners, fractions):
+    """Derivative of the bilinear interpolation along rows and columns, (2, n_pixels)."""
+    (y, x), (a, b, c, d) = fractions, corners
+    return np.stack([(1 - x) * (c - a) + x * (d - b), (1 - y) * (b - a) + y * (d - c)])
+
+
+def evaluate(problem, pairs, pair, delta):
+    """Cost and gradient of one pair, straight from the formula in `dikmeans.align.objective`."""
+    sampler, gain = problem.sampler, float(pairs.gain[pair])
+    penalty, delta = problem.penalty.astype(float), np.asarray(delta, dtype=float)
+    template = pairs.templates[pairs.template_of[pair]].astype(float)
+    target = pairs.targets[pairs.target_of[pair]].astype(float)
+    cells, fractions = split(sampler, locate(sampler, delta))
+    cost, pull = 0.0, np.zeros((2, target.shape[1]))
+    for channel, wanted in zip(template, target, strict=True):
+        corners = gather(channel, sampler.width, cells)
+        difference = blend(corners, fractions) - wanted
+        cost += gain * (difference**2).sum()
+        pull += gain * difference * slopes_of(corners, fractions)
+    phi, scale = sampler.phi.astype(float), sampler.scale.astype(float)
+    gradient = 2 * scale[:, None] * (pull @ phi.T) + 2 * delta @ penalty
+    return cost + np.einsum("ai,ij,aj->", delta, penalty, delta), gradient
+
+
+def finite_differences(function, delta, step=1e-6):
+    """Central differences of a function of `delta`, entry by entry."""
+    gradient = np.zeros(delta.shape)
+    for index in np.ndindex(*delta.shape):
+        move = np.zeros(delta.shape)
+        move[index] = step
+        gradient[index] = (function(delta + move) - function(delta - move)) / (2 * step)
+    return gradient
+
+
+def adam(problem, pairs, pair, start, rate, steps):
+    """Adam as its authors write it (Kingma and Ba 2015, algorithm 1); the best point it visits."""
+    here = np.array(start, dtype=float)
+    best, gradient = evaluate(problem, pairs, pair, here)
+    best_here = here
+    mean, square = np.zeros(here.shape), np.zeros(here.shape)
+    for t in range(1, steps + 1):
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        here = here - rate * (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
+        cost, gradient = evaluate(problem, pairs, pair, here)
+        if cost < best:
+            best, best_here = cost, here
+    return best, best_here
+
+
+def bfgs_inverse(inverse, steps, changes):
+    """The inverse Hessian after BFGS updates with the given steps, oldest first, as a matrix."""
+    matrix = np.array(inverse, dtype=float)
+    for s, y in zip(np.asarray(steps, dtype=float), np.asarray(changes, dtype=float), strict=True):
+        rho = 1 / (s @ y)
+        left = np.eye(len(s)) - rho * np.outer(s, y)
+        matrix = left @ matrix @ left.T + rho * np.outer(s, s)
+    return matrix
+
+
+def render(picture, pixels, border):
+    """A picture (rows, columns) at the fractional pixel indices (..., 2), by scipy."""
+    return ndimage.map_coordinates(
+        np.asarray(picture, dtype=float), np.moveaxis(pixels, -1, 0), order=1, mode=SCIPY_MODES[border]
+    )
+
+
+def warp_matrix(warp, delta, border):
+    """Warping as a matrix W (n_pixels, n_pixels): column j is the warped picture of pixel j alone."""
+    parameters = warp.identity + np.asarray(delta, dtype=float).T
+    pixels = warp.grid.to_pixels(warp.coordinates(parameters))
+    n = warp.grid.n_pixels
+    alone = np.eye(n).reshape(n, *warp.grid.shape)
+    return np.stack([render(picture, pixels, border).ravel() for picture in alone], axis=1)
+
+
+def pad_sides(shape):
+    """Rows and columns of a padded picture."""
+    return tuple(n + 2 * PADDING for n in shape)
