@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dikmeans.align.objective import Pairs, Problem, evaluate_pairs
+from dikmeans.align.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
 from dikmeans.align.pyramid import build_pyramid, pyramid_grids
 from dikmeans.align.solvers import Solver, Stage, Status
 from dikmeans.align.threads import single_blas_thread
 from dikmeans.warp.basis import Affine, Warp
-from dikmeans.warp.sampling import Sampler, make_sampler, pad, render_pairs
+from dikmeans.warp.sampling import PADDING, Sampler, make_sampler, pad, render_pairs
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016
@@ -249,8 +249,7 @@ class Aligner:
     ) -> None:
         """Pairs that the coarse stages led astray start anew: no cost exceeds the identity's."""
         unmoved = np.empty(len(active), np.float32)
-        still = np.zeros((len(active), 2, self.n_basis), np.float32)
-        evaluate_pairs(self._problems[0, False], pairs.subset(active), still, unmoved)
+        unmoved_costs(pairs.subset(active), self.warp.grid.shape, PADDING, unmoved)
         astray = active[unmoved < costs[active]]
         if len(astray):
             deltas[astray] = 0

@@ -16,7 +16,7 @@ from dikmeans.align.threads import run_threads
 
 # Pixels of images handled at once by a thread: small enough for the second-level cache, large enough
 # to make the cost of a Python call vanish.
-CHUNK_PIXELS = 100_000
+CHUNK_PIXELS = 50_000
 
 
 def chunks(n: int, n_pixels: int) -> Iterator[slice]:

@@ -152,6 +152,24 @@ def evaluate(problem, pairs, pair, delta, gradient, work, cells):
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
+def unmoved_costs(pairs, shape, padding, costs):
+    """Cost of every pair at the identity, where each pixel simply meets its like."""
+    rows, columns = shape
+    width = columns + 2 * padding
+    for i in range(costs.shape[0]):
+        template = pairs.templates[pairs.template_of[i]]
+        target = pairs.targets[pairs.target_of[i]]
+        cost = np.float32(0)
+        for c in range(template.shape[0]):
+            for row in range(rows):
+                start = (row + padding) * width + padding
+                for column in range(columns):
+                    r = template[c, start + column] - target[c, row * columns + column]
+                    cost += r * r
+        costs[i] = pairs.gain[i] * cost
+
+
+@njit(fastmath=FAST, nogil=True, cache=True)
 def evaluate_pairs(problem, pairs, deltas, costs):
     """Cost of every pair at its `deltas` (n_pairs, 2, n_basis)."""
     n_pixels = problem.sampler.base.shape[1]

@@ -40,9 +40,9 @@ class QuasiNewton(Solver):
     Parameters
     ----------
     evaluations : int, default=15
-        Evaluations of cost and gradient allowed to a pair on the sharp pictures; the stages on
-        low-pass pictures, which cost a quarter or less, get as many for the affine map and a third
-        more for the whole warp.
+        Evaluations of cost and gradient allowed to a pair on the sharp pictures; of the stages on
+        low-pass pictures, which cost a quarter or less, the affine one gets half as many and the
+        one with the whole warp a third more.
     tol : float, default=1e-3
         A stage ends after two steps in a row that lower the cost by less than this share of it.
     memory : int, default=6
@@ -58,7 +58,7 @@ class QuasiNewton(Solver):
         """Affine and whole on the coarsest level, then whole on every finer one."""
         coarsest, n = n_levels - 1, self.evaluations
         finer = [Stage(level, False, n) for level in range(coarsest - 1, -1, -1)]
-        return Stage(coarsest, True, n), Stage(coarsest, False, n + n // 3), *finer
+        return Stage(coarsest, True, n // 2 + 1), Stage(coarsest, False, n + n // 3), *finer
 
     def warm_stages(self) -> tuple[Stage, ...]:
         """The sharp level alone."""

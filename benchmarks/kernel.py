@@ -1,0 +1,91 @@
+"""The gradient step against the machine's own bound.
+
+One evaluation of cost and gradient for one (image, centroid) pair has to do at least: one product with the
+basis matrix to find the coordinates, one gather pass over the pixels, one product with the transposed matrix. The
+bound measured here is the time of exactly these: two single-precision GEMMs of that size by BLAS (all centroids of an
+image at once, which is BLAS's best case) and one pass that samples a picture at given coordinates, written
+as plainly as possible. Everything on one thread, interleaved in one process, medians.
+
+    python benchmarks/kernel.py
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from _common import digits, interleaved, print_table
+from numba import njit
+
+from dikmeans.align import make_aligner
+from dikmeans.align.objective import evaluate_pairs
+from dikmeans.align.threads import single_blas_thread
+
+N_IMAGES, N_CENTROIDS = 200, 10
+
+
+@njit(nogil=True, fastmath=True)
+def gather_pass(picture, width, rows, columns, out):
+    for p in range(rows.shape[0]):
+        y, x = rows[p], columns[p]
+        iy, ix = np.int32(y), np.int32(x)
+        fy, fx = y - np.float32(iy), x - np.float32(ix)
+        i = np.uint64(iy * width + ix)
+        a, b = picture[i], picture[i + np.uint64(1)]
+        c, d = picture[i + np.uint64(width)], picture[i + np.uint64(width + 1)]
+        top, bottom = a + fx * (b - a), c + fx * (d - c)
+        out[p] = top + fy * (bottom - top)
+
+
+@njit(nogil=True)
+def gather_passes(n, picture, width, rows, columns, out):
+    for _ in range(n):
+        gather_pass(picture, width, rows, columns, out)
+
+
+def measure(side: int) -> list[str]:
+    images, _ = digits(N_IMAGES)
+    centroids, _ = digits(N_CENTROIDS, first=1000)
+    aligner = make_aligner((28, 28), landmarks=side, direction="image-to-centroid")
+    problem = aligner._problems[0, False]
+    pairs = aligner._pairs(images, centroids, np.ones(len(images)))
+    rng = np.random.default_rng(0)
+    n_pairs, n_basis = N_IMAGES * N_CENTROIDS, aligner.n_basis
+    deltas = rng.normal(0, 0.03, (n_pairs, 2, n_basis)).astype(np.float32)
+    costs = np.empty(n_pairs, np.float32)
+
+    phi = problem.sampler.phi
+    parameters = np.ascontiguousarray(deltas[:N_CENTROIDS].reshape(2 * N_CENTROIDS, n_basis))
+    coordinates = np.empty((2 * N_CENTROIDS, phi.shape[1]), np.float32)
+    gradient = np.empty((2 * N_CENTROIDS, n_basis), np.float32)
+    transposed = np.ascontiguousarray(phi.T)
+    picture, width = pairs.templates[0, 0], problem.sampler.width
+    rows, columns = (problem.sampler.base + rng.uniform(0, 1, (2, phi.shape[1]))).astype(np.float32)
+    out = np.empty(phi.shape[1], np.float32)
+
+    def ours() -> None:
+        evaluate_pairs(problem, pairs, deltas, costs)
+
+    def gemm() -> None:
+        for _ in range(N_IMAGES):
+            np.dot(parameters, phi, out=coordinates)
+            np.dot(coordinates, transposed, out=gradient)
+
+    def gather() -> None:
+        gather_passes(n_pairs, picture, width, rows, columns, out)
+
+    with single_blas_thread():
+        ours_s, gemm_s, gather_s = interleaved([ours, gemm, gather], repeats=15)
+    us = 1e6 / n_pairs
+    bound = gemm_s + gather_s
+    return [
+        f"{side} x {side}",
+        f"{ours_s * us:.2f}",
+        f"{gemm_s * us:.2f}",
+        f"{gather_s * us:.2f}",
+        f"{bound * us:.2f}",
+        f"{ours_s / bound:.2f}",
+    ]
+
+
+if __name__ == "__main__":
+    header = ["landmarks", "ours (us)", "GEMM (us)", "gather (us)", "bound (us)", "ours / bound"]
+    print_table(header, [measure(side) for side in (3, 4, 6, 8)])
