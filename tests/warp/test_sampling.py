@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from dikmeans.align.aligner import Aligner
 from dikmeans.align.solvers import QuasiNewton
 from dikmeans.warp import make_warp

@@ -89,6 +89,14 @@ class Grid:
         ]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
 
+    def indices(self) -> np.ndarray:
+        """Row and column of all pixels, row by row, shape ``(n_pixels, 2)``."""
+        return np.indices(self.shape).reshape(2, -1).T
+
     def to_pixels(self, points: np.ndarray) -> np.ndarray:
-        """Pixel indices (fractional) of frame points."""
-        return np.asarray(points) * self.scale + self.offset
+        """Pixel indices (fractional) that the pixels' frame points (..., rows, columns, 2) stand for.
+
+        Along a flat axis each pixel stays in its own row or column.
+        """
+        own = self.indices().reshape(*self.shape, 2)
+        return np.where(np.array(self.scale) > 0, np.asarray(points) * self.scale + self.offset, own)

@@ -55,7 +55,7 @@ def make_sampler(warp: Warp, grid: Grid) -> Sampler:
     padded = np.array(grid.shape) + 2 * PADDING
     return Sampler(
         phi=np.ascontiguousarray(warp.basis(points).T, dtype=np.float32),
-        base=np.ascontiguousarray((grid.to_pixels(points) + PADDING).T, dtype=np.float32),
+        base=np.ascontiguousarray((grid.indices() + PADDING).T, dtype=np.float32),
         scale=np.array(grid.scale, dtype=np.float32),
         limit=np.nextafter((padded - 1).astype(np.float32), np.float32(0)),
         width=int(padded[1]),
