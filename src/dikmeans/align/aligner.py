@@ -31,7 +31,17 @@ from dikmeans.warp.sampling import PADDING, Sampler, make_sampler, pad, render_p
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016
 
+# An image of less energy is black: one over it would leave no room for a centroid in single precision.
+BLACK = 1e-30
+
 DIRECTIONS = ("image-to-centroid", "centroid-to-image")
+
+
+def energies_of(images: np.ndarray) -> np.ndarray:
+    """Squared norm of each image (n, C, rows, columns), the unit of its costs; 1 for a black one."""
+    energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
+    energies[energies < BLACK] = 1.0
+    return energies
 
 
 class Fits(NamedTuple):
@@ -157,8 +167,7 @@ class Aligner:
             that of the image's best pair.
         """
         images = np.ascontiguousarray(images, dtype=np.float32)
-        energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
-        energies[energies == 0] = 1.0
+        energies = energies_of(images)
         if start is None:
             fits = self._fit_cold(images, bank, energies, prune)
         else:

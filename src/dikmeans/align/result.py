@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans.align.aligner import energies_of
 from dikmeans.align.solvers import Status
 from dikmeans.images import ImageShape, from_channels_first
 from dikmeans.warp.basis import Warp
@@ -157,5 +158,4 @@ class Alignments:
     @cached_property
     def bending_cost(self) -> np.ndarray:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
-        energies = np.einsum("ncij,ncij->n", self._images, self._images, dtype=np.float64)
-        return self._aligner.penalty(self._deltas) * energies
+        return self._aligner.penalty(self._deltas) * energies_of(self._images)
