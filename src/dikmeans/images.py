@@ -90,6 +90,7 @@ def stack(X: Any) -> Any:
                     f"Images of different sizes: image 0 is {shapes[0]}, image {i} is {shape}. "
                     "Bring them to one size first."
                 )
+        X = list(X)  # an array of pictures as objects becomes one of numbers
     return np.asarray(X)
 
 
@@ -106,23 +107,26 @@ def table_rules(table: Any) -> dict[str, Any]:
     }
 
 
-def refuse_non_finite(table: np.ndarray) -> None:
-    """Raise if a picture contains NaN or infinity, and say which."""
+def refuse_non_finite(table: np.ndarray, name: str = "X") -> None:
+    """Raise if a picture of the input called `name` contains NaN or infinity, and say which."""
     finite = np.isfinite(table).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
         what = "NaN" if np.isnan(table[bad]).any() else "infinity"
         raise ValueError(
-            f"Input X contains {what}: image {bad[0]} is the first of {len(bad)} such images among "
+            f"Input {name} contains {what}: image {bad[0]} is the first of {len(bad)} such images among "
             f"{len(table)}. Remove or repair them first."
         )
 
 
-def as_pictures(X: Any, image_shape: Any = None) -> tuple[np.ndarray, ImageShape]:
-    """Checked pictures (N, channels, rows, columns), and their shape as the user has it."""
+def as_pictures(X: Any, image_shape: Any = None, name: str = "X") -> tuple[np.ndarray, ImageShape]:
+    """Checked pictures (N, channels, rows, columns), and their shape as the user has it.
+
+    `name` is what the user calls X, for messages.
+    """
     table, shape = flatten(X, image_shape)
-    table = check_array(table, input_name="X", **table_rules(table))
-    refuse_non_finite(table)
+    table = check_array(table, input_name=name, **table_rules(table))
+    refuse_non_finite(table, name)
     return to_channels_first(table, shape), shape
 
 

@@ -141,7 +141,7 @@ def _same_shape(
     X: Any, centroids: Any, image_shape: ImageShape | None
 ) -> tuple[np.ndarray, np.ndarray, ImageShape]:
     images, shape = as_pictures(X, image_shape)
-    centroid_pictures, centroid_shape = as_pictures(centroids, image_shape)
+    centroid_pictures, centroid_shape = as_pictures(centroids, image_shape, "centroids")
     if shape != centroid_shape:
         raise ValueError(
             f"The images have shape {shape}, the centroids {centroid_shape}; both must be of one size."

@@ -44,13 +44,14 @@ def make_aligner(
         What lies outside a picture: zeros, or its edge pixels continued.
     solver : {"quasi-newton", "adam"} or Solver
     """
-    if not (np.isrealobj(smoothness) and np.ndim(smoothness) == 0 and 0 <= smoothness < np.inf):
+    if not (isinstance(smoothness, (int, float, np.integer, np.floating)) and 0 <= smoothness < np.inf):
         raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")
     if direction not in DIRECTIONS:
         raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}.")
-    if border not in PAD_MODES:
+    if border not in tuple(PAD_MODES):
         raise ValueError(f"border={border!r}: expected one of {', '.join(PAD_MODES)}.")
     family = make_warp(warp, (shape[0], shape[1]), landmarks)
+    method = make_solver(solver)
     if family.name == "none":
         return EuclideanAligner(family)
     return Aligner(
@@ -58,5 +59,5 @@ def make_aligner(
         smoothness=float(smoothness),
         direction=direction,
         border=border,
-        solver=make_solver(solver),
+        solver=method,
     )
