@@ -129,17 +129,6 @@ def reassign(task: Task, clustering: Clustering, columns: np.ndarray) -> Cluster
     return replace(clustering, fits=merged)
 
 
-def keep_better(first: Clustering, second: Clustering) -> Clustering:
-    """Of two sets of alignments with the same centroids, the better one pair by pair."""
-    better = second.fits.costs < first.fits.costs
-    merged = Fits(
-        np.where(better, second.fits.costs, first.fits.costs),
-        np.where(better[:, :, None, None], second.fits.deltas, first.fits.deltas),
-        np.where(better, second.fits.status, first.fits.status),
-    )
-    return replace(first, fits=merged)
-
-
 def move_centroids(task: Task, clustering: Clustering) -> np.ndarray:
     """The centroid update for the present assignment."""
     labels = clustering.labels
