@@ -23,6 +23,8 @@ from dikmeans.images import scale_to_unit_norm
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
 # scratch (judged on low-pass pictures) and from a warm start (judged on the sharp ones).
 PRUNE_COLD, PRUNE_WARM = 3.0, 2.0
+# With the assignment settled, a fall of the distortion by this many times the tolerance will do.
+SETTLED = 10.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def lloyd(
     max_iter : int
     tol : float
         With an exact measure (no warp) as in scikit-learn's KMeans: on the centroids' movement,
-        relative to the variance of the pixels. Otherwise on the distortion's relative fall.
+        relative to the variance of the pixels. Otherwise on the distortion's relative fall; or on the
+        share of images that change their cluster, once the fall is within ten times `tol`.
     phase : str
         Name for the history.
     report : callable
@@ -205,6 +208,10 @@ def lloyd(
                 return here, "no image changed its cluster"
             if shift <= tol * variance:
                 return here, "the centroids moved less than tol"
-        elif before - here.distortion <= tol * before:
-            return here, "the distortion fell by less than tol"
+        else:
+            fall = before - here.distortion
+            if fall <= tol * before:
+                return here, "the distortion fell by less than tol"
+            if moved <= tol * len(labels) and fall <= SETTLED * tol * before:
+                return here, "hardly any image changed its cluster"
     return here, "max_iter reached"
