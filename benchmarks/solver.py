@@ -1,13 +1,15 @@
 """Time to the same mean cost: our default solver against the paper's, written in PyTorch.
 
-The rival is what the paper describes and any deep-learning framework offers: the warp by one product with the
-(constant) spline matrix, `grid_sample`, automatic differentiation, Adam; two threads, batches of 64 images with
-all centroids, the learning rate of the paper's grid that gets lowest in the given number of steps (found
-beforehand on 64 images; its time is not counted). Best-so-far costs count for both.
+The rival is what the paper describes and any deep-learning framework offers: the warp by one product
+with the (constant) spline matrix, `grid_sample`, automatic differentiation, Adam; two threads, batches
+of 64 images with all centroids, the learning rate of the paper's grid that gets lowest in the given
+number of steps (found beforehand on 64 images; its time is not counted). Best-so-far costs count for
+both.
 
-1,000 real digits x 10 centroids. For each number of Adam's steps: the mean cost it reaches, and the time our solver
-needs, on two threads, to get as low or lower with the smallest sufficient budget of evaluations. Both objectives: the
-paper's (no penalty) and ours (smoothness 0.3). Compile time is excluded and stated.
+1,000 real digits x 10 centroids. For each number of Adam's steps: the mean cost it reaches, and the time
+our solver needs, on two threads, to get as low or lower with the smallest sufficient budget of
+evaluations. Both objectives: the paper's (no penalty) and ours (smoothness 0.3). Compile time is excluded
+and stated.
 
     pip install torch==2.13.0
     python benchmarks/solver.py
@@ -21,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from _common import digits, print_table
 from torch.nn import functional
 
+from _common import digits, print_table
 from dikmeans.align import QuasiNewton, make_aligner
 from dikmeans.align.bulk import fit_images
 from dikmeans.cluster import DIKMeans
@@ -80,7 +82,8 @@ def ours(
 
 
 def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
-    images, labels = digits(n_images)
+    """Rows of the table, one for each of Adam's checkpoints."""
+    images, _ = digits(n_images)
     settings = {"landmarks": side, "smoothness": smoothness, "direction": "image-to-centroid"}
     centroids = class_centroids()
     aligner = make_aligner((28, 28), **settings)
@@ -146,10 +149,12 @@ if __name__ == "__main__":
         "ours (s)",
         "faster",
     ]
-    rows = [
-        row
-        for side in options.sides
-        for smoothness in (0.0, 0.3)
-        for row in compare(side, smoothness, options.images)
-    ]
-    print_table(header, rows)
+    print_table(
+        header,
+        (
+            row
+            for side in options.sides
+            for smoothness in (0.0, 0.3)
+            for row in compare(side, smoothness, options.images)
+        ),
+    )

@@ -164,6 +164,13 @@ def test_the_penalty_is_smoothness_times_bending_and_a_little_displacement(measu
     np.testing.assert_allclose(aligner.penalty(deltas), expected, rtol=1e-5)
 
 
+def test_on_a_coarse_level_data_and_penalty_keep_their_balance():
+    # Four pixels become one, so that there are a quarter as many squares to add up.
+    aligner = make_aligner((28, 28), smoothness=0.7)
+    sharp, coarse = (aligner._problems[level, False].penalty for level in (0, 1))
+    np.testing.assert_allclose(coarse, sharp / 4, rtol=1e-5)
+
+
 def test_the_energy_of_an_image_is_its_squared_norm_and_one_if_it_is_black():
     images = np.stack([np.zeros((2, 3, 3)), np.ones((2, 3, 3)), np.full((2, 3, 3), 1e-20)])
     np.testing.assert_allclose(energies_of(images), [1, 18, 1])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 import reference
 from dikmeans.align import bulk, make_aligner
@@ -103,9 +104,12 @@ def test_image_to_centroid_with_unit_norm_it_is_the_mean_brought_to_the_sphere()
     )
 
 
+@pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize("border", BORDERS)
-def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squares_problem(border):
+def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squares_problem(border, signed):
+    # Where no image has a negative value, among pictures that have none either.
     scene = Scene("centroid-to-image", border, shape=(5, 6), n_channels=1, reach=0.1)
+    scene.images = scene.images - np.float32(0.5) if signed else scene.images * (scene.images > 0.6)
     here = scene.centroids
     for _ in range(300):
         here = scene.update(here)
@@ -115,6 +119,9 @@ def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squar
         tall = np.concatenate([r * scene.matrices[i] for r, i in zip(roots, members, strict=True)])
         wanted = np.concatenate([r * scene.images[i].ravel() for r, i in zip(roots, members, strict=True)])
         solution, *_ = np.linalg.lstsq(tall, wanted, rcond=None)
+        assert solution.min() < -0.01  # the sign makes a difference
+        if not signed:
+            solution, _ = nnls(tall, wanted)
         best = ((tall @ solution - wanted) ** 2).sum()
         reached = ((tall @ here[k].ravel().astype(float) - wanted) ** 2).sum()
         assert reached == pytest.approx(best, rel=1e-4)

@@ -23,6 +23,8 @@ from dikmeans.images import scale_to_unit_norm
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
 # scratch (judged on low-pass pictures) and from a warm start (judged on the sharp ones).
 PRUNE_COLD, PRUNE_WARM = 3.0, 2.0
+# With the assignment settled, a fall of the distortion by this many times the tolerance will do.
+SETTLED = 10.0
 
 
 @dataclass(frozen=True)
@@ -129,17 +131,6 @@ def reassign(task: Task, clustering: Clustering, columns: np.ndarray) -> Cluster
     return replace(clustering, fits=merged)
 
 
-def keep_better(first: Clustering, second: Clustering) -> Clustering:
-    """Of two sets of alignments with the same centroids, the better one pair by pair."""
-    better = second.fits.costs < first.fits.costs
-    merged = Fits(
-        np.where(better, second.fits.costs, first.fits.costs),
-        np.where(better[:, :, None, None], second.fits.deltas, first.fits.deltas),
-        np.where(better, second.fits.status, first.fits.status),
-    )
-    return replace(first, fits=merged)
-
-
 def move_centroids(task: Task, clustering: Clustering) -> np.ndarray:
     """The centroid update for the present assignment."""
     labels = clustering.labels
@@ -188,7 +179,8 @@ def lloyd(
     max_iter : int
     tol : float
         With an exact measure (no warp) as in scikit-learn's KMeans: on the centroids' movement,
-        relative to the variance of the pixels. Otherwise on the distortion's relative fall.
+        relative to the variance of the pixels. Otherwise on the distortion's relative fall; or on the
+        share of images that change their cluster, once the fall is within ten times `tol`.
     phase : str
         Name for the history.
     report : callable
@@ -216,6 +208,10 @@ def lloyd(
                 return here, "no image changed its cluster"
             if shift <= tol * variance:
                 return here, "the centroids moved less than tol"
-        elif before - here.distortion <= tol * before:
-            return here, "the distortion fell by less than tol"
+        else:
+            fall = before - here.distortion
+            if fall <= tol * before:
+                return here, "the distortion fell by less than tol"
+            if moved <= tol * len(labels) and fall <= SETTLED * tol * before:
+                return here, "hardly any image changed its cluster"
     return here, "max_iter reached"

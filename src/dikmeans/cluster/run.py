@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from dikmeans.cluster.curriculum import LESSON_TOL, Phase, lessons_before
-from dikmeans.cluster.lloyd import Clustering, History, Iteration, Task, assign, keep_better, lloyd
+from dikmeans.cluster.gauge import to_mean_pose
+from dikmeans.cluster.lloyd import Clustering, History, Iteration, Task, assign, lloyd
 from dikmeans.cluster.seeding import SEEDINGS
 from dikmeans.cluster.swaps import swap_moves
 from dikmeans.images import scale_to_unit_norm
@@ -90,20 +91,50 @@ class Run:
         centroids = self._seed(search, rng)
         self.first_centroids = centroids.copy()
         given = not isinstance(plan.init, str)
-        lessons = lessons_before(plan.warp) if plan.use_curriculum and not given else ()
-        for phase in lessons:
-            centroids = self._phase(search, phase, centroids, report).centroids
-        final = Phase(plan.warp, 1.0, plan.max_iter)
-        if len(search.images) < len(images) and not given:
-            here = self._phase(search, final, centroids, report, plan.n_swaps, rng, tol=LESSON_TOL)
-            centroids = here.centroids
-            whole = replace(search, images=images, weights=weights)
-            here = self._phase(whole, final, centroids, report, name="all images")
-        else:
-            whole = replace(search, images=images, weights=weights)
-            here = self._phase(whole, final, centroids, report, plan.n_swaps, rng)
+
+        for phase in lessons_before(plan.warp) if plan.use_curriculum and not given else ():
+            task = self._task(search, phase)
+            here, _ = self._descend(task, centroids, phase.max_iter, LESSON_TOL, phase.name, report)
+            centroids = to_mean_pose(task, here)
+
+        proper = Phase(plan.warp, 1.0, plan.max_iter)
+        if plan.n_swaps or len(search.images) < len(images):
+            task = self._task(search, proper)
+            here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, "search", report)
+            here = swap_moves(
+                task,
+                here,
+                max_trials=plan.n_swaps,
+                max_iter=plan.max_iter,
+                tol=LESSON_TOL,
+                rng=rng,
+                report=report,
+            )
+            centroids = to_mean_pose(task, here)
+
+        task = self._task(replace(search, images=images, weights=weights), proper)
+        here, reason = self._descend(task, centroids, plan.max_iter, plan.tol, "all images", report)
+        self.history.stopped = reason
         self.clustering = here
         return here
+
+    def _task(self, data: Task, phase: Phase) -> Task:
+        """`data` with the measure of `phase`."""
+        aligner = self.plan.aligner(phase.warp, phase.stiffness)
+        return replace(data, images=data.images.astype(aligner.dtype, copy=False), aligner=aligner)
+
+    @staticmethod
+    def _descend(
+        task: Task,
+        centroids: np.ndarray,
+        max_iter: int,
+        tol: float,
+        name: str,
+        report: Callable[[Clustering, Iteration], None],
+    ) -> tuple[Clustering, str]:
+        """Lloyd's algorithm from `centroids`, every pair aligned from scratch first."""
+        start = assign(task, centroids.astype(task.aligner.dtype))
+        return lloyd(task, start, max_iter=max_iter, tol=tol, phase=name, report=report)
 
     def _sample(self, images: np.ndarray, weights: np.ndarray, rng: np.random.RandomState) -> Task:
         """The task of the search, without an aligner yet."""
@@ -123,44 +154,3 @@ class Run:
         else:
             centroids = plan.init.astype(search.images.dtype)
         return scale_to_unit_norm(centroids) if plan.unit_norm else centroids
-
-    def _phase(
-        self,
-        data: Task,
-        phase: Phase,
-        centroids: np.ndarray,
-        report: Callable[[Clustering, Iteration], None],
-        n_swaps: int = 0,
-        rng: np.random.RandomState | None = None,
-        *,
-        tol: float | None = None,
-        name: str = "",
-    ) -> Clustering:
-        """Lloyd's algorithm, and swaps if asked for, with the measure of `phase`."""
-        plan = self.plan
-        final = phase.warp == plan.warp and phase.stiffness == 1
-        tol = tol if tol is not None else plan.tol if final else LESSON_TOL
-        aligner = plan.aligner(phase.warp, phase.stiffness)
-        task = replace(data, images=data.images.astype(aligner.dtype, copy=False), aligner=aligner)
-        here = assign(task, centroids.astype(aligner.dtype))
-        here, reason = lloyd(
-            task, here, max_iter=phase.max_iter, tol=tol, phase=name or phase.name, report=report
-        )
-        if n_swaps and rng is not None and plan.n_clusters > 1:
-            here = swap_moves(
-                task,
-                here,
-                max_trials=n_swaps,
-                max_iter=phase.max_iter,
-                tol=tol,
-                rng=rng,
-                report=report,
-            )
-        if final and not aligner.exact:
-            # look at every pair afresh once: warm starts may sit in poorer optima than a cold one
-            refreshed = keep_better(here, assign(task, here.centroids))
-            here, reason = lloyd(
-                task, refreshed, max_iter=phase.max_iter, tol=tol, phase="refreshed", report=report
-            )
-        self.history.stopped = reason
-        return here

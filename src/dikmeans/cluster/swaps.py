@@ -86,6 +86,8 @@ def swap_moves(
         Called after each iteration of a state that is kept.
     """
     here, trials = start, 0
+    if len(start.centroids) == 1:
+        return start
     splits: dict[int, tuple[np.ndarray, float]] = {}
     failed: set[tuple[int, int]] = set()
     while trials < max_trials:

@@ -16,6 +16,8 @@ none of which raises the cost: :math:`W_i \ge 0` with rows that sum to one at mo
 :math:`W_i^T W_i \preceq \mathrm{diag}(W_i^T 1)`. Under the unit-norm constraint :math:`D` is replaced
 by its largest entry, so that going back to the sphere is the exact minimum of the bound.
 
+Where no image has a negative value, no centroid gets one.
+
 Neither update raises the distortion. Sums run over the images in their order, in double precision:
 they do not depend on chunks or threads.
 """
@@ -116,6 +118,8 @@ def _least_squares(
     targets = images.reshape(*images.shape[:2], -1)
     deltas = np.ascontiguousarray(deltas)
     centroids = centroids.astype(np.float64)
+    # the bound is separable, so clipping is its exact minimum among pictures without negative values
+    lowest = 0.0 if images.min() >= 0 else -np.inf
     for _ in range(N_LEAST_SQUARES_STEPS):
         templates = pad(centroids, aligner.border)
         push = np.zeros(templates.shape)
@@ -125,7 +129,7 @@ def _least_squares(
         mass = _unpad(mass.reshape(len(mass), 1, *_padded(centroids)), aligner.border)
         if unit_norm:
             mass = np.broadcast_to(mass.max(axis=(2, 3), keepdims=True), mass.shape)
-        centroids = centroids + push / np.where(mass > 0, mass, np.inf)
+        centroids = np.maximum(centroids + push / np.where(mass > 0, mass, np.inf), lowest)
         if unit_norm:
             centroids = scale_to_unit_norm(centroids)
     return centroids

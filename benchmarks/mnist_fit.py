@@ -1,0 +1,54 @@
+"""One fit of all 60,000 MNIST images with the defaults: how long, how much memory, how good.
+
+Prints one line a seed, with the peak memory of the process (data and interpreter included) and the accuracy
+on the test set; the labels serve for nothing but that figure.
+
+    DIKMEANS_DATA=... python benchmarks/mnist_fit.py --seeds 0 1 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+
+import numpy as np
+
+from _common import print_table
+from dikmeans import DIKMeans
+from dikmeans.data import load
+from dikmeans.evaluate import clustering_accuracy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--warp", default="tps")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    train, test = load("mnist", "train"), load("mnist", "test")
+    DIKMeans(2, max_iter=2, random_state=0).fit(np.asarray(train.images[:50]))  # compilation
+    rows = []
+    for seed in options.seeds:
+        clock = time.perf_counter()
+        model = DIKMeans(10, warp=options.warp, random_state=seed, verbose=options.verbose).fit(train.images)
+        seconds = time.perf_counter() - clock
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        accuracy = 100 * clustering_accuracy(test.labels, model.predict(test.images))
+        rows.append(
+            [
+                str(seed),
+                f"{model.inertia_ / len(train.images):.4f}",
+                f"{accuracy:.1f}",
+                f"{seconds / 60:.1f}",
+                str(model.n_iter_),
+                f"{peak:.2f}",
+            ]
+        )
+    print_table(
+        ["seed", "mean distortion", "test accuracy (%)", "minutes", "iterations", "peak memory (GiB)"], rows
+    )
+
+
+if __name__ == "__main__":
+    main()
