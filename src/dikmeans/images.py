@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 
 ImageShape = tuple[int, ...]
 
+LARGEST_VALUE = 1e15
 # Integers that float32 holds without loss need no more than that.
 _SMALL_INTEGERS = (np.bool_, np.uint8, np.int8, np.uint16, np.int16)
 
@@ -108,14 +109,21 @@ def table_rules(table: Any) -> dict[str, Any]:
 
 
 def refuse_non_finite(table: np.ndarray, name: str = "X") -> None:
-    """Raise if a picture of the input called `name` contains NaN or infinity, and say which."""
+    """Raise if a picture of the input called `name` has values we cannot compute with; say which."""
     finite = np.isfinite(table).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
-        what = "NaN" if np.isnan(table[bad]).any() else "infinity"
+        what = "NaN" if np.isnan(table[bad[0]]).any() else "infinity"
         raise ValueError(
             f"Input {name} contains {what}: image {bad[0]} is the first of {len(bad)} such images among "
             f"{len(table)}. Remove or repair them first."
+        )
+    largest = np.abs(table).max(axis=1, initial=0)
+    if (largest > LARGEST_VALUE).any():
+        i = int(largest.argmax())
+        raise ValueError(
+            f"Input {name} has a value of {largest[i]:.3g} in image {i}, beyond what single precision can "
+            f"square and add up. Scale the images to below {LARGEST_VALUE:g}."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dikmeans import DIKMeans
-from dikmeans.align import Adam, Status
+from dikmeans.align import Adam, QuasiNewton, Status
 from dikmeans.cluster import lloyd as lloyd_module
 from dikmeans.cluster import run as run_module
 from dikmeans.evaluate import clustering_accuracy
@@ -283,6 +283,9 @@ def _with(X, i, value):
         ({}, lambda X: _with(X, 7, np.nan), r"NaN: image 7"),
         ({}, lambda X: _with(X, 9, np.inf), r"infinity: image 9"),
         ({}, lambda X: [X[0], X[1], X[2][:20]], r"image 2 is \(20, 28\)"),
+        ({}, lambda X: _with(X, 5, 1e20), r"1e\+20 in image 5"),
+        ({"solver": QuasiNewton(memory=0)}, lambda X: X, r"memory"),
+        ({"solver": Adam(learning_rate=-1)}, lambda X: X, r"learning_rate"),
         ({"n_clusters": 21}, lambda X: X, r"n_samples=20 should be >= n_clusters=21"),
         ({}, lambda X: X[:0], r"0 sample"),
         ({}, lambda X: np.zeros((5, 0, 4)), r"empty"),

@@ -17,15 +17,17 @@ class EuclideanAligner:
     Parameters
     ----------
     warp : NoWarp
+    direction : {"image-to-centroid", "centroid-to-image"}
+        Only tells which of two unmoved pictures counts as the warped one.
     """
 
     dtype: Any = np.float64
-    direction = "image-to-centroid"
     exact = True
     n_basis = 0
 
-    def __init__(self, warp: Warp):
+    def __init__(self, warp: Warp, *, direction: str):
         self.warp = warp
+        self.direction = direction
 
     def bank(self, centroids: np.ndarray, *, warm: bool = False) -> np.ndarray:
         """Nothing to prepare."""

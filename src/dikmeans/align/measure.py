@@ -53,7 +53,7 @@ def make_aligner(
     family = make_warp(warp, (shape[0], shape[1]), landmarks)
     method = make_solver(solver)
     if family.name == "none":
-        return EuclideanAligner(family)
+        return EuclideanAligner(family, direction=direction)
     return Aligner(
         family,
         smoothness=float(smoothness),

@@ -63,7 +63,7 @@ def update_centroids(
         Keep every centroid at unit norm.
     """
     totals = np.bincount(labels, weights=weights, minlength=len(centroids))
-    update = _UPDATES[aligner.direction]
+    update = _mean_of_warped if aligner.exact else _UPDATES[aligner.direction]
     updated = update(aligner, images, weights, labels, deltas, centroids, totals, unit_norm, n_jobs)
     updated[totals == 0] = centroids[totals == 0]
     return updated.astype(centroids.dtype)
@@ -119,7 +119,7 @@ def _least_squares(
     deltas = np.ascontiguousarray(deltas)
     centroids = centroids.astype(np.float64)
     # the bound is separable, so clipping is its exact minimum among pictures without negative values
-    lowest = 0.0 if images.min() >= 0 else -np.inf
+    lowest = 0.0 if images.min() >= 0 and centroids.min() >= 0 else -np.inf
     for _ in range(N_LEAST_SQUARES_STEPS):
         templates = pad(centroids, aligner.border)
         push = np.zeros(templates.shape)

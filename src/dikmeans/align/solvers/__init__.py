@@ -18,6 +18,7 @@ def make_solver(solver: str | Solver) -> Solver:
     Adam()
     """
     if isinstance(solver, Solver):
+        solver._validate_params()
         return solver
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+from typing import ClassVar
+
 import numpy as np
 from numba import njit
+from sklearn.utils._param_validation import Interval
 
 from dikmeans.align.objective import N_WORK_ROWS, Pairs, Problem, evaluate
 from dikmeans.align.solvers.base import Solver, Stage, Status
@@ -25,6 +29,11 @@ class Adam(Solver):
     steps : int, default=50
         Gradient steps of each of the two stages, and of each warm start.
     """
+
+    _parameter_constraints: ClassVar = {
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "steps": [Interval(Integral, 0, None, closed="left")],
+    }
 
     def __init__(self, learning_rate: float = 0.01, steps: int = 50):
         self.learning_rate = learning_rate

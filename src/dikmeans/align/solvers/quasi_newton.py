@@ -12,9 +12,13 @@ frees the whole warp there, and refines on ever sharper levels.
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+from typing import ClassVar
+
 import numpy as np
 from numba import njit
 from scipy import linalg
+from sklearn.utils._param_validation import Interval
 
 from dikmeans.align.objective import N_WORK_ROWS, Pairs, Problem, evaluate
 from dikmeans.align.solvers.base import Solver, Stage, Status
@@ -48,6 +52,12 @@ class QuasiNewton(Solver):
     memory : int, default=6
         Past steps that correct the inverse Hessian.
     """
+
+    _parameter_constraints: ClassVar = {
+        "evaluations": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "memory": [Interval(Integral, 1, None, closed="left")],
+    }
 
     def __init__(self, evaluations: int = 15, tol: float = 1e-3, memory: int = 6):
         self.evaluations = evaluations
