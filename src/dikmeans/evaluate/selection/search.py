@@ -186,6 +186,11 @@ class DistortionSearch(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         """The cost of each image to each centroid, by the best estimator."""
         return self._best().transform(X)
 
+    @available_if(_best_can("transform"))
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Search, then the cost of each image to each centroid of the best estimator."""
+        return self.fit(X).transform(X)
+
     @available_if(_best_can("score"))
     def score(self, X: Any, y: Any = None) -> float:
         """The best estimator's own score of X."""
@@ -207,6 +212,7 @@ class DistortionSearch(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.input_tags = inner.input_tags
+        tags.transformer_tags = inner.transformer_tags
         tags.array_api_support = False
         return tags
 
