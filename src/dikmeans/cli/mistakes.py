@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 
 import typer
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextlib.contextmanager
@@ -23,9 +26,11 @@ def mistakes_explained() -> Iterator[None]:
     except ImportError as error:  # an optional library; the message says which
         _exit(str(error))
     except OSError as error:
-        if error.filename is None:
+        if error.filename is not None:
+            _exit(f"Cannot use {error.filename}: {error.strerror}. Choose another place or mend this one.")
+        if error.errno not in _DISK_FULL:
             raise
-        _exit(f"Cannot use {error.filename}: {error.strerror}. Choose another place or mend its permissions.")
+        _exit(f"{error.strerror}. Finished runs are kept; make room, and the same command goes on.")
 
 
 def _exit(message: str) -> None:

@@ -37,6 +37,8 @@ class PlannedRun:
     task : Task
     model : Model
     seed : int
+    train_size : int
+        Training images it will use.
     identity : str
         As in `RunRecord.identity`.
     """
@@ -44,6 +46,7 @@ class PlannedRun:
     task: Task
     model: Model
     seed: int
+    train_size: int
     identity: str
 
     @property
@@ -231,21 +234,16 @@ def _plan(
     tasks: Sequence[Task], models: Sequence[Model], seeds: Sequence[int], load_task: Any
 ) -> list[PlannedRun]:
     """All runs, seed by seed. Reads every data set, so that what is missing is missed now."""
-    identities: dict[tuple[str, str], list[str]] = {}
+    plan = []
     for task in tasks:
         data = load_task(task.name)
+        size = len(data.train)
         for model in models:
             parameters = model.parameters(data.n_classes)
-            identities[task.name, model.name] = [
-                run_identity(model.name, parameters, task.name, data.title, seed, len(data.train))
-                for seed in seeds
-            ]
-    return [
-        PlannedRun(task, model, seed, identities[task.name, model.name][number])
-        for number, seed in enumerate(seeds)
-        for task in tasks
-        for model in models
-    ]
+            for seed in seeds:
+                identity = run_identity(model.name, parameters, task.name, data.title, seed, size)
+                plan.append(PlannedRun(task, model, seed, size, identity))
+    return sorted(plan, key=lambda run: run.seed)  # a stable sort: tasks and models stay in order
 
 
 def _make_once(
@@ -278,13 +276,14 @@ def _make_once(
 
 
 def _remaining(runs: Sequence[PlannedRun], known: Sequence[RunRecord]) -> Remaining:
-    seconds: dict[tuple[str, str], list[float]] = {}
+    """Time for runs, judged by those of the same cell and training size."""
+    seconds: dict[tuple[str, str, int], list[float]] = {}
     for record in known:
-        seconds.setdefault((record.data, record.model), []).append(record.seconds)
-    typical = {cell: float(np.mean(values)) for cell, values in seconds.items()}
+        seconds.setdefault((record.data, record.model, record.train_size), []).append(record.seconds)
+    likes = [seconds.get((*run.cell, run.train_size), []) for run in runs]
     return Remaining(
-        seconds=sum(typical.get(run.cell, 0.0) for run in runs),
-        n_unknown=sum(run.cell not in typical for run in runs),
+        seconds=sum(float(np.mean(like)) for like in likes if like),
+        n_unknown=sum(not like for like in likes),
     )
 
 

@@ -53,7 +53,8 @@ class ResultsFile:
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        as_bytes = getattr(os, "O_BINARY", 0)  # Windows would add a carriage return to every line
+        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | as_bytes, 0o666)
         self._locks: _ByteLocks | None = None
         try:
             self._locks = _ByteLocks(self.path.with_name(self.path.name + ".lock"))
