@@ -128,7 +128,8 @@ def main() -> None:
         f"seeds {arguments.seeds}; dikmeans {__version__}, Python {platform.python_version()}. "
         "Accuracy is that of the fit on all of these images. Scores are larger where better (distortions "
         "with a minus sign, mean per image); a criterion is good if its correlation with "
-        "the accuracy is near +1. With a dozen settings the standard error of a rank correlation is about 0.3.",
+        "the accuracy is near +1. With a dozen settings the standard error of a rank correlation is about "
+        "0.3.",
     ]
     details = []
     for family in arguments.families:

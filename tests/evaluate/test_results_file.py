@@ -73,6 +73,11 @@ def test_a_file_that_is_not_ours_is_refused_and_left_alone(tmp_path, content):
     assert path.read_text() == content
 
 
+def test_a_place_that_is_no_file_is_refused(tmp_path):
+    with pytest.raises(ResultsFileError, match="is not a file"):
+        ResultsFile(tmp_path)
+
+
 def test_a_damaged_line_in_the_middle_is_named(path):
     add(path, 0, 1, 2)
     lines = path.read_text().splitlines(keepends=True)

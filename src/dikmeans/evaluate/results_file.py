@@ -52,6 +52,8 @@ class ResultsFile:
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
+        if self.path.exists() and not self.path.is_file():
+            raise ResultsFileError(f"{self.path} is not a file that can hold results; name another.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         as_bytes = getattr(os, "O_BINARY", 0)  # Windows would add a carriage return to every line
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | as_bytes, 0o666)
