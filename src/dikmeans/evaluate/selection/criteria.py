@@ -9,7 +9,10 @@ can compare:
   not when the warp is: a warp is fitted anew to every image.
 - `ReferenceDistortion`: the partition alone is judged, by one fixed measure, so that settings with
   different measures can be compared. It still falls with the number of clusters.
-- `Stability`: whether two halves of the images lead to the same partition.
+- `Stability`: whether two halves of the images lead to the same partition. For the number of clusters; one
+  cluster is always stable.
+
+How well each ranks settings is measured in docs/results/selection.md.
 """
 
 from __future__ import annotations
