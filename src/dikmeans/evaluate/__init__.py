@@ -1,5 +1,56 @@
-"""How good a clustering is, when the classes are known."""
+"""How good clusterings are: metrics, the protocol of the table, and choosing without labels.
 
+The way of the data: tasks, models -> protocol -> results file (records) -> summary -> table.
+"""
+
+from dikmeans.evaluate.accuracy_distortion import AccuracyAgainstDistortion, accuracy_against_distortion
 from dikmeans.evaluate.metrics import Confusion, clustering_accuracy, confusion, scores
+from dikmeans.evaluate.models import Model, get_model, get_models, model_names, register
+from dikmeans.evaluate.names import UnknownChoiceError
+from dikmeans.evaluate.paper import TABLE_1, paper_accuracy
+from dikmeans.evaluate.protocol import Listener, Outcome, execute_run, run_protocol
+from dikmeans.evaluate.record import RunRecord
+from dikmeans.evaluate.results_file import ResultsFile, ResultsFileError, read_results
+from dikmeans.evaluate.selection import PAPER_GRID, DistortionSearch
+from dikmeans.evaluate.summary import Cell, Figures, label_free_choice, summarise, table_cells
+from dikmeans.evaluate.table import table_as_csv, table_as_markdown
+from dikmeans.evaluate.tasks import TASKS, Task, TaskData, get_task, get_tasks
 
-__all__ = ["Confusion", "clustering_accuracy", "confusion", "scores"]
+__all__ = [
+    "PAPER_GRID",
+    "TABLE_1",
+    "TASKS",
+    "AccuracyAgainstDistortion",
+    "Cell",
+    "Confusion",
+    "DistortionSearch",
+    "Figures",
+    "Listener",
+    "Model",
+    "Outcome",
+    "ResultsFile",
+    "ResultsFileError",
+    "RunRecord",
+    "Task",
+    "TaskData",
+    "UnknownChoiceError",
+    "accuracy_against_distortion",
+    "clustering_accuracy",
+    "confusion",
+    "execute_run",
+    "get_model",
+    "get_models",
+    "get_task",
+    "get_tasks",
+    "label_free_choice",
+    "model_names",
+    "paper_accuracy",
+    "read_results",
+    "register",
+    "run_protocol",
+    "scores",
+    "summarise",
+    "table_as_csv",
+    "table_as_markdown",
+    "table_cells",
+]

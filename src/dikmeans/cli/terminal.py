@@ -1,0 +1,185 @@
+"""What the user sees of the protocol: a line a run, a bar with the time left, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from dikmeans.evaluate import Cell, Listener, Outcome, RunRecord, Task
+from dikmeans.evaluate.protocol import PlannedRun, Remaining
+from dikmeans.evaluate.table import HEADERS, N_TEXT_COLUMNS, READING, table_row
+
+PLAIN_WIDTH = 120
+"""Columns where there is no terminal to ask, such as in a log."""
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+
+
+class RunsOnTerminal(Listener):
+    """Shows progress on standard error while it is entered."""
+
+    def __init__(self) -> None:
+        self._console = _console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID = self._bar.add_task("", total=None, left="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def loading(self, task: Task) -> None:
+        """Say what is being read."""
+        self._bar.update(self._task, description=f"reading {task.title}")
+
+    def planned(self, n_done: int, n_pending: int) -> None:
+        """Say how much there is to do."""
+        self._bar.update(self._task, total=n_pending)
+        self._console.print(f"{n_pending} runs to make, {n_done} are there already.")
+
+    def begins(self, run: PlannedRun, remaining: Remaining) -> None:
+        """Show what is being made and how long all will take."""
+        self._bar.update(
+            self._task,
+            description=f"{run.model.title} on {run.task.title}, seed {run.seed}",
+            left=describe_remaining(remaining),
+        )
+
+    def ended(self, run: PlannedRun, record: RunRecord | None) -> None:
+        """Leave a line for a finished run."""
+        self._bar.advance(self._task)
+        if record is not None:
+            self._console.print(
+                Text(
+                    f"{run.task.name}  {run.model.name}  seed {run.seed}: "
+                    f"{100 * record.test['accuracy']:.1f} % in {describe_seconds(record.seconds)}"
+                )
+            )
+
+
+def describe_remaining(remaining: Remaining) -> str:
+    """Time left in words.
+
+    Parameters
+    ----------
+    remaining : Remaining
+
+    Examples
+    --------
+    >>> describe_remaining(Remaining(seconds=90, n_unknown=0))
+    'about 2 min left'
+    >>> describe_remaining(Remaining(seconds=90, n_unknown=3))
+    'more than 2 min left'
+    >>> describe_remaining(Remaining(seconds=0, n_unknown=3))
+    'time left not known yet'
+    """
+    if remaining.n_unknown and not remaining.seconds:
+        return "time left not known yet"
+    about = "more than" if remaining.n_unknown else "about"
+    return f"{about} {describe_seconds(remaining.seconds)} left"
+
+
+def describe_seconds(seconds: float) -> str:
+    """A duration as a person would say it.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Examples
+    --------
+    >>> [describe_seconds(seconds) for seconds in (0.234, 42.1, 700, 9000)]
+    ['0.2 s', '42 s', '12 min', '2 h 30 min']
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def show_table(cells: Sequence[Cell]) -> None:
+    """Print the table on standard output.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    """
+    table = Table(box=box.SIMPLE_HEAD)
+    for number, header in enumerate(HEADERS):
+        table.add_column(header, justify="left" if number < N_TEXT_COLUMNS else "right")
+    for _, block in groupby(cells, key=lambda cell: (cell.task.name, cell.title)):
+        for number, cell in enumerate(block):
+            data, *others = table_row(cell)
+            style = None if cell.records else "dim"
+            table.add_row(Text("" if number else data), *map(Text, others), style=style)
+        table.add_section()
+    console = _console(stderr=False)
+    console.print(table)
+    console.print(Text(READING))
+
+
+def show_outcome(outcome: Outcome, results_path: Path, output: Path) -> None:
+    """Print what was left undone, and where things are.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    results_path, output : path
+    """
+    console = _console(stderr=True)
+    for run, error in outcome.failed:
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        console.print(
+            Text(f"Failed: {run.model.name} on {run.task.name}, seed {run.seed}: {message}", style="red")
+        )
+    if outcome.out_of_time:
+        console.print(
+            f"Out of time: {len(outcome.out_of_time)} runs were not begun; the same command makes them."
+        )
+    if outcome.elsewhere:
+        console.print(f"{len(outcome.elsewhere)} runs were being made by another process.")
+    console.print(Text(f"Table: {output / 'table.md'}, {output / 'table.csv'}. Runs: {results_path}."))
+
+
+def show_stopped(results_path: Path, cells: Sequence[Cell]) -> None:
+    """Print that the work was stopped, and what is kept.
+
+    Parameters
+    ----------
+    results_path : path
+    cells : sequence of Cell
+    """
+    kept = sum(len(cell.records) for cell in cells)
+    _console(stderr=True).print(
+        Text(f"Stopped. {kept} finished runs of this table are in {results_path}; the same command goes on.")
+    )

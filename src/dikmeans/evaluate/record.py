@@ -1,0 +1,108 @@
+"""One finished run as one line of JSON: what was run, on what, with which result, by which versions."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import version
+from typing import Any
+
+FORMAT = "dikmeans-run-1"
+LINE_START = json.dumps({"format": FORMAT})[:-1]
+"""How every line begins: by this a torn line is told from a file that is none of ours."""
+
+_VERSIONS_OF = ("dikmeans", "numpy", "numba", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run: model x data set x seed.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    parameters : dict
+        Its parameters, but for number of clusters, seed and threads.
+    data : str
+        Name of the task.
+    data_title : str
+        What the data really were.
+    seed : int
+    n_clusters : int
+    train_size, train_available, test_size : int
+        Training images used, and there; test images.
+    test, train : dict
+        ``accuracy``, ``nmi`` and ``ari`` of each part, as fractions.
+    distortion : float or None
+        What training minimised, at its end; None if the model has nothing comparable.
+    fit_seconds, predict_seconds : float
+    n_jobs : int or None
+        Threads asked for.
+    cpus : int or None
+        Cores there were.
+    versions : dict
+        Of Python and the libraries that matter.
+    """
+
+    model: str
+    parameters: dict[str, Any]
+    data: str
+    data_title: str
+    seed: int
+    n_clusters: int
+    train_size: int
+    train_available: int
+    test_size: int
+    test: dict[str, float]
+    train: dict[str, float]
+    distortion: float | None
+    fit_seconds: float
+    predict_seconds: float
+    n_jobs: int | None
+    cpus: int | None
+    versions: dict[str, str]
+
+    @property
+    def identity(self) -> str:
+        """What makes two runs the same run: model, parameters, data set, seed and training size."""
+        return run_identity(
+            self.model, self.parameters, self.data, self.data_title, self.seed, self.train_size
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Time to fit and predict."""
+        return self.fit_seconds + self.predict_seconds
+
+    def to_line(self) -> str:
+        """The record as a line, without the line's end."""
+        return json.dumps({"format": FORMAT, **asdict(self)})
+
+    @classmethod
+    def from_line(cls, line: str) -> RunRecord:
+        """Read a line.
+
+        Raises
+        ------
+        ValueError
+            The line is not a whole record.
+        """
+        content = json.loads(line)
+        names = {field.name for field in fields(cls)}
+        if not isinstance(content, dict) or content.pop("format", None) != FORMAT or set(content) != names:
+            raise ValueError(f"not a record of format {FORMAT!r}")
+        return cls(**content)
+
+
+def run_identity(
+    model: str, parameters: dict[str, Any], data: str, data_title: str, seed: int, train_size: int
+) -> str:
+    """The identity of a run, which may not have been made yet."""
+    return json.dumps([model, parameters, data, data_title, seed, train_size], sort_keys=True)
+
+
+def current_versions() -> dict[str, str]:
+    """Versions of what made a run."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS_OF}}
