@@ -48,7 +48,7 @@ def test_results_have_the_columns_of_scikit_learns_searches():
 
 
 def test_parameters_of_the_solver_are_reached_by_nested_names():
-    model = DIKMeans.as_published(3, steps=3, max_iter=2, landmarks=3, random_state=0)
+    model = DIKMeans.as_published(3, steps=20, max_iter=4, landmarks=3, random_state=0)
     grid = {"solver__learning_rate": [1e-4, 5e-2]}
     search = DistortionSearch(model, grid).fit(X)
     assert search.best_params_ == {"solver__learning_rate": 5e-2}
