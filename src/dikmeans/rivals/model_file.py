@@ -79,7 +79,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.n_iter_ = len(model.history_)
     model._n_features_out = model.embedding_dim
     if header["feature_names_in"]:
-        model.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
+        model.feature_names_in_ = np.asarray(list(header["feature_names_in"]), dtype=object)
 
     labels = tensors["labels"]
     if (

@@ -23,7 +23,7 @@ def write_tensor_file(
 ) -> None:
     """Write arrays and a JSON header under `path`, in one step."""
     full = {"format": kind, "version": version, **header}
-    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     write_atomically(path, save(arrays, metadata={_ENTRY: json.dumps(full)}))
 
 

@@ -185,7 +185,7 @@ def has_stalled(objectives: Sequence[float], patience: int | None) -> bool:
     if patience is None or len(objectives) <= patience:
         return False
     before, recent = min(objectives[:-patience]), min(objectives[-patience:])
-    return recent > before - WORTHWHILE * abs(before)
+    return recent >= before - WORTHWHILE * abs(before)
 
 
 def map_chunks(
