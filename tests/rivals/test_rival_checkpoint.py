@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headers import header_of, rewrite
 from safetensors.numpy import load_file, save_file
 from small_fits import ARCHITECTURES, RIVALS, small
-from test_rival_files import header_of, rewrite
 
 from dikmeans.rivals import DEC, AutoencoderKMeans, VaDE
 from dikmeans.rivals.checkpoint import Checkpoint
@@ -64,7 +64,7 @@ sys.path.insert(0, sys.argv[3])
 from small_fits import small
 from dikmeans.rivals import DEC
 images = np.load(sys.argv[1])
-small(DEC, max_updates=100, verbose=1).fit(images, checkpoint=sys.argv[2])
+small(DEC, max_updates=30, verbose=1).fit(images, checkpoint=sys.argv[2])
 """
 
 
@@ -84,16 +84,10 @@ def test_a_killed_process_is_continued_by_another_to_the_same_result(three_shape
                 process.kill()
                 break
     assert process.returncode not in (0, None)
-    done = len(header_of(path)["history"])
-    assert 5 <= done < 100
+    assert 5 <= len(header_of(path)["history"]) < 32  # it was neither too early nor too late
 
-    updates = done + 1  # two epochs of pre-training are among the done: three updates are left
-    settings = {"max_updates": updates}
-    header = header_of(path)
-    rewrite(path, parameters={**header["parameters"], **settings})
-    continued = small(DEC, **settings).fit(images, checkpoint=path)
-    assert continued.n_iter_ == updates + 2 > done
-    assert_same(continued, small(DEC, **settings).fit(images), images)
+    continued = small(DEC, max_updates=30).fit(images, checkpoint=path)
+    assert_same(continued, small(DEC, max_updates=30).fit(images), images)
 
 
 def test_a_complete_checkpoint_is_only_read(three_shapes, tmp_path, monkeypatch):

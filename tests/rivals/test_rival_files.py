@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from safetensors import safe_open
+from headers import header_of, rewrite
 from safetensors.numpy import load_file, save_file
 from small_fits import ARCHITECTURES, RIVALS, small
 
 from dikmeans import DIKMeans
 from dikmeans.rivals import DEC, AutoencoderKMeans, VaDE
 from dikmeans.store import ModelFileError
-
-
-def header_of(path) -> dict:
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["dikmeans"])
-
-
-def rewrite(path, tensors=None, **changes) -> None:
-    header = {**header_of(path), **changes}
-    save_file(tensors or load_file(path), path, metadata={"dikmeans": json.dumps(header)})
 
 
 @pytest.fixture(scope="module")
