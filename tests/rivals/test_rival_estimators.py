@@ -241,7 +241,7 @@ def test_verbose_prints_a_line_an_epoch(three_shapes, capsys):
     small(DEC, verbose=1).fit(three_shapes[0])
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4
-    assert "pre-training" in lines[0]
+    assert "pre-training · epoch 1/2" in lines[0]
     assert "moved" in lines[-1]
 
 

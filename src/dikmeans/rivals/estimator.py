@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -185,12 +186,13 @@ class DeepClusterer(
             "images": image_digest(images),
         }
 
-    def _report(self, epoch: Epoch) -> None:
+    def _report(self, phase: Phase, epochs: Sequence[Epoch]) -> None:
         if self.verbose:
-            moved = "" if epoch.moved is None else f" · {epoch.moved:.2%} moved"
+            last = epochs[-1]
+            moved = "" if last.moved is None else f" · {last.moved:.2%} moved"
             print(
-                f"{type(self).__name__} {epoch.phase} · objective {epoch.objective:.6g}{moved} · "
-                f"{epoch.seconds:.1f} s",
+                f"{type(self).__name__} {phase.name} · epoch {len(epochs)}/{phase.max_epochs} · "
+                f"objective {last.objective:.6g}{moved} · {last.seconds:.1f} s",
                 file=sys.stderr,
             )
 

@@ -52,7 +52,7 @@ class Refinement(Phase):
         self.learning_rate = learning_rate
         self.alpha = alpha
         self.update_interval = update_interval
-        self.max_updates = max_updates
+        self.max_epochs = max_updates
         self.tol = tol
         self.n_init = n_init
         self._q: torch.Tensor | None = None  # of the network as it is; a cache and no state
@@ -86,7 +86,7 @@ class Refinement(Phase):
     def is_over(self, epochs: Sequence[Epoch]) -> bool:
         """After `max_updates`, or when hardly any label moved."""
         settled = bool(epochs) and epochs[-1].moved is not None and epochs[-1].moved < self.tol
-        return settled or len(epochs) >= self.max_updates
+        return settled or len(epochs) >= self.max_epochs
 
     def soft_assignment(self, training: Training) -> torch.Tensor:
         """Q of the whole set."""

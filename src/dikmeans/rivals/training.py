@@ -117,10 +117,12 @@ class Phase(ABC):
     ----------
     name : str
     learning_rate : float
+    max_epochs : int
     """
 
     name: ClassVar[str]
     learning_rate: float
+    max_epochs: int
 
     @abstractmethod
     def parameters(self, network: Any) -> list[nn.Parameter]:
@@ -150,7 +152,7 @@ def train(
     phases: Sequence[Phase],
     *,
     checkpoint: Checkpoint | None = None,
-    report: Callable[[Epoch], None] = lambda epoch: None,
+    report: Callable[[Phase, Sequence[Epoch]], None] = lambda phase, epochs: None,
 ) -> None:
     """Go through the phases, or through what `checkpoint` says is left of them.
 
@@ -161,7 +163,7 @@ def train(
     checkpoint : Checkpoint, optional
         Written after each epoch.
     report : callable
-        Told of each epoch.
+        Told, after each epoch, the phase and its epochs so far.
     """
     resumed = checkpoint.restore(training, phases) if checkpoint is not None else None
     for number, phase in enumerate(phases):
@@ -176,7 +178,7 @@ def train(
             training.history.append(Epoch(phase.name, objective, moved, perf_counter() - began))
             if checkpoint is not None:
                 checkpoint.write(training, number)
-            report(training.history[-1])
+            report(phase, training.epochs_of(phase.name))
         phase.finish(training)
 
 
