@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headers import header_of, rewrite
+from rival_fits import ARCHITECTURES, RIVALS, small
+from rival_headers import header_of, rewrite
 from safetensors.numpy import load_file, save_file
-from small_fits import ARCHITECTURES, RIVALS, small
 
 from dikmeans.rivals import DEC, AutoencoderKMeans, VaDE
 from dikmeans.rivals.checkpoint import Checkpoint
@@ -61,7 +61,7 @@ CHILD = """
 import sys
 import numpy as np
 sys.path.insert(0, sys.argv[3])
-from small_fits import small
+from rival_fits import small
 from dikmeans.rivals import DEC
 images = np.load(sys.argv[1])
 small(DEC, max_updates=30, verbose=1).fit(images, checkpoint=sys.argv[2])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from rival_fits import ARCHITECTURES, RIVALS, small
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_clustering, parametrize_with_checks
-from small_fits import ARCHITECTURES, RIVALS, small
 
 from dikmeans.data.pictures.deform import deform
 from dikmeans.data.sets.deformed_mnist import AFFINE

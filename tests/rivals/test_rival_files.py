@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from headers import header_of, rewrite
+from rival_fits import ARCHITECTURES, RIVALS, small
+from rival_headers import header_of, rewrite
 from safetensors.numpy import load_file, save_file
-from small_fits import ARCHITECTURES, RIVALS, small
 
 from dikmeans import DIKMeans
 from dikmeans.rivals import DEC, AutoencoderKMeans, VaDE

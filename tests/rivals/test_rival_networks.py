@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from small_fits import ARCHITECTURES
+from rival_fits import ARCHITECTURES
 from torch import nn
 
 from dikmeans.rivals.elbo_training import ElboTraining, negative_elbo
