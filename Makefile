@@ -1,8 +1,9 @@
 # Two commands on a fresh machine: `make demo` and `make test`. Both create and reuse .venv.
 python := .venv/bin/python
 installed := .venv/.installed
+installed_deep := .venv/.installed-deep
 
-.PHONY: setup demo test test-all bench lint clean
+.PHONY: setup setup-deep demo test test-all bench lint clean
 
 setup: $(installed)
 
@@ -10,13 +11,22 @@ $(installed): pyproject.toml requirements/dev.txt tools/setup.sh
 	tools/setup.sh
 	@touch $@
 
-demo: setup  ## K-means, AI K-means and DI K-means on 5,000 real digits
+# PyTorch is large, and only the rivals and one benchmark need it
+setup-deep: $(installed_deep)
+
+$(installed_deep): requirements/deep.txt $(installed)
+	$(python) -m pip install --quiet --disable-pip-version-check -r requirements/deep.txt
+	@touch $@
+
+# K-means, AI K-means and DI K-means on 5,000 real digits
+demo: setup
 	$(python) -m dikmeans.demo
 
-test: setup lint  ## everything but what is marked slow
+# everything but what is marked slow
+test: setup-deep lint
 	$(python) -m pytest -m "not slow"
 
-test-all: setup lint  ## everything
+test-all: setup-deep lint
 	$(python) -m pytest
 
 lint: setup
@@ -24,11 +34,12 @@ lint: setup
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
-bench: setup  ## figures of speed; needs PyTorch for the comparison
-	$(python) -m pip install --quiet torch==2.13.0
+# figures of speed; `mnist_fit.py` needs MNIST (DIKMEANS_DATA)
+bench: setup-deep
 	$(python) benchmarks/kernel.py
 	$(python) benchmarks/solver.py
 	$(python) benchmarks/growth.py
+	$(python) benchmarks/mnist_fit.py
 
 clean:
 	rm -rf .venv out build dist

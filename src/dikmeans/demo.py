@@ -19,6 +19,7 @@ import numpy as np
 from dikmeans import DIKMeans
 from dikmeans.evaluate import clustering_accuracy
 from dikmeans.show import centroid_rows
+from dikmeans.show.style import require_pyplot
 
 MODELS = {"K-means": "none", "AI K-means": "affine", "DI K-means": "tps"}
 
@@ -35,6 +36,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
 def run(n_images: int, seed: int, output: Path) -> None:
     """Fit the three models, print the table, write the picture."""
+    require_pyplot()  # before the work, not after it
     images, labels = load_digits()
     if n_images < len(images):
         chosen = np.random.default_rng(seed).permutation(len(images))[:n_images]
@@ -52,7 +54,7 @@ def run(n_images: int, seed: int, output: Path) -> None:
         rows.setdefault("start", model.init_centers_)
         rows[name] = model.cluster_centers_
     output.parent.mkdir(parents=True, exist_ok=True)
-    centroid_rows(rows, title="Centroids of 5,000 handwritten digits").savefig(output, dpi=150)
+    centroid_rows(rows, title=f"Centroids of {len(images):,} handwritten digits").savefig(output, dpi=150)
     print(f"\nThe centroids: {output.resolve()}")
 
 

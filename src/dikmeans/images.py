@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_array
 ImageShape = tuple[int, ...]
 
 LARGEST_VALUE = 1e15
+# Pictures of one, three or four rows with more channels than this are taken for a mix-up of the axes.
+MOST_CHANNELS = 7
 # Integers that float32 holds without loss need no more than that.
 _SMALL_INTEGERS = (np.bool_, np.uint8, np.int8, np.uint16, np.int16)
 
@@ -38,10 +40,17 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
     """
     expected = None if image_shape is None else check_image_shape(image_shape)
     X = stack(X)
+    if X.ndim == 1 and len(X) == 0:
+        raise ValueError("X is empty: 0 sample(s), at least one image is needed.")
     if X.ndim in (3, 4):
         shape = X.shape[1:]
         if 0 in shape:
             raise ValueError(f"The images are empty: X has shape {X.shape}.")
+        if len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > MOST_CHANNELS:
+            raise ValueError(
+                f"X has shape {X.shape}, which looks like (N, channels, rows, columns). Expected are (N, "
+                "rows, columns, channels): pass np.moveaxis(X, 1, -1)."
+            )
         if expected is not None and shape != expected:
             raise ValueError(
                 f"X has images of shape {shape}, but image_shape={image_shape!r} was expected. "

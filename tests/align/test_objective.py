@@ -51,7 +51,7 @@ def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=
         centroid_of=np.tile(np.arange(2), 3),
         gain=np.linspace(0.01, 0.03, 6, dtype=np.float32),
     )
-    problem = Problem(make_sampler(warp, warp.grid), penalty.astype(np.float32))
+    problem = Problem(make_sampler(warp, warp.grid), *2 * [penalty.astype(np.float32)])
     return warp, problem, pairs, (templates, targets)
 
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans import DIKMeans
 from dikmeans.align import Adam, QuasiNewton, Status
@@ -68,9 +69,12 @@ def test_the_distortion_falls_within_every_phase(fitted):
         assert (np.diff(distortions) <= 1e-6 * distortions[0]).all()
 
 
-def test_all_warps_start_from_the_same_centroids(real_digits):
+@pytest.mark.parametrize("search_size", ["auto", 50])
+def test_all_warps_start_from_the_same_centroids(real_digits, search_size):
     X, _ = real_digits
-    starts = [quick(warp=warp, random_state=3).fit(X[:100]).init_centers_ for warp in WARPS]
+    starts = [
+        quick(warp=warp, random_state=3, search_size=search_size).fit(X[:100]).init_centers_ for warp in WARPS
+    ]
     np.testing.assert_array_equal(starts[0], starts[1])
     np.testing.assert_array_equal(starts[0], starts[2])
 
@@ -206,7 +210,9 @@ def test_alignments_explain_the_assignment(fitted):
     alignments = model.align(X[:12])
     assert len(alignments) == 12
     np.testing.assert_array_equal(alignments.labels, alignments.costs.argmin(axis=1))
-    np.testing.assert_allclose(alignments.costs, model.transform(X[:12]), rtol=1e-6)
+    np.testing.assert_array_equal(alignments.labels, model.predict(X[:12]))
+    np.testing.assert_allclose(alignments.cost, model.transform(X[:12]).min(axis=1), rtol=1e-6)
+    assert len(alignments.subset(slice(2, 5))) == 3
     one = alignments[5]
     assert one.label == alignments.labels[5]
     np.testing.assert_allclose(one.residual, one.warped - one.target)
@@ -249,6 +255,53 @@ def test_ctrl_c_before_there_is_anything_to_keep_is_not_swallowed(real_digits, m
     assert not hasattr(model, "labels_")
 
 
+def test_an_interrupted_refit_does_not_mix_two_models(real_digits, monkeypatch):
+    X, _ = real_digits
+    model = quick().fit(X[:60])
+    before = model.cluster_centers_
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module.Run, "finish", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[60:120])
+    np.testing.assert_array_equal(model.cluster_centers_, before)
+    assert len(model.labels_) == 60
+
+
+def test_given_centroids_are_taken_at_their_word(real_digits):
+    X, _ = real_digits
+    model = quick(init=X[:4], search_size=50, n_swaps=5, n_init=7).fit(X[:120])
+    assert {iteration.phase for iteration in model.history_.iterations} == {"all images"}
+    assert model.n_iter_ <= 4
+
+
+@pytest.mark.parametrize("smoothness", [0.0, 0.3])
+def test_the_distortion_falls_with_unit_norm_centroids_too(real_digits, smoothness):
+    X, _ = real_digits
+    model = DIKMeans(
+        5,
+        direction="image-to-centroid",
+        unit_norm_centroids=True,
+        smoothness=smoothness,
+        random_state=0,
+        max_iter=6,
+        n_swaps=1,
+    ).fit(X[:150])
+    phases = [iteration.phase for iteration in model.history_.iterations]
+    distortions = model.history_.distortion
+    assert all(
+        later <= earlier * (1 + 1e-6)
+        for earlier, later, this, following in zip(
+            distortions, distortions[1:], phases, phases[1:], strict=False
+        )
+        if this == following
+    )
+    norms = np.linalg.norm(model.cluster_centers_.reshape(5, -1), axis=1)
+    np.testing.assert_allclose(norms, 1, atol=1e-5)
+
+
 def test_verbose_shows_a_line_an_iteration(real_digits, monkeypatch):
     X, _ = real_digits
     stream = io.StringIO()
@@ -259,6 +312,7 @@ def test_verbose_shows_a_line_an_iteration(real_digits, monkeypatch):
     assert "distortion" in lines[0]
 
 
+@pytest.mark.filterwarnings("ignore:Only .* clusters have members")
 def test_all_zero_and_constant_images_work(real_digits):
     X, _ = real_digits
     X = np.concatenate([X[:30], np.zeros((3, 28, 28)), np.full((3, 28, 28), 0.5)])
@@ -267,7 +321,8 @@ def test_all_zero_and_constant_images_work(real_digits):
             model = quick(warp=warp, direction=direction).fit(X)
             assert np.isfinite(model.transform(X)).all()
             assert np.isfinite(model.cluster_centers_).all()
-    blank = quick(n_clusters=2).fit(np.zeros((6, 10, 10)))
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 2 clusters have members"):
+        blank = quick(n_clusters=2).fit(np.zeros((6, 10, 10)))
     assert blank.inertia_ == 0
 
 
@@ -302,6 +357,9 @@ def _with(X, i, value):
         ({"init": np.zeros((3, 28, 28))}, lambda X: X, r"init has 3 centroids"),
         ({"init": np.zeros((4, 20, 20))}, lambda X: X, r"init has 4 centroids of shape \(20, 20\)"),
         ({"init": "best"}, lambda X: X, r"init"),
+        ({"init": np.full((4, 28, 28), np.nan)}, lambda X: X, r"Input init contains NaN"),
+        ({}, lambda X: [], r"empty"),
+        ({}, lambda X: X[:, None], r"looks like \(N, channels, rows, columns\)"),
         ({"solver": "newton"}, lambda X: X, r"solver"),
         ({"direction": "both"}, lambda X: X, r"direction"),
         ({"n_swaps": -1}, lambda X: X, r"n_swaps"),

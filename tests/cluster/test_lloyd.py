@@ -7,17 +7,8 @@ import pytest
 
 from dikmeans.align import Status, bulk, make_aligner
 from dikmeans.align.aligner import Fits
-from dikmeans.cluster.lloyd import (
-    Clustering,
-    History,
-    Iteration,
-    Task,
-    assign,
-    lloyd,
-    move_centroids,
-    reassign,
-    revive_empty,
-)
+from dikmeans.cluster.history import History, Iteration
+from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd, move_centroids, reassign, revive_empty
 from dikmeans.images import scale_to_unit_norm
 
 MEASURES = [

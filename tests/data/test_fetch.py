@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from published import MNIST_FILES, write_mnist
 
+from dikmeans.atomic import atomic_write
 from dikmeans.data import DownloadError, MissingDataError
-from dikmeans.data.files.atomic import atomic_write
 from dikmeans.data.files.fetch import RemoteFile, fetch
 from dikmeans.data.files.progress import Progress
 from dikmeans.data.sets import mnist

@@ -49,6 +49,19 @@ def test_given_first_centroids_and_colour_survive(tmp_path):
     np.testing.assert_array_equal(copy.predict(X), model.labels_)
 
 
+def test_numpy_numbers_among_the_parameters_are_saved(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(12, 8, 9))
+    sides = (np.int64(3), np.int64(4))
+    model = DIKMeans(2, landmarks=sides, solver=Adam(steps=np.int64(3)), max_iter=2, n_swaps=0).fit(X)
+    model.save(tmp_path / "m")
+    assert DIKMeans.load(tmp_path / "m").landmarks == (3, 4)
+
+
+def test_a_folder_that_is_not_there_is_named(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        model.save(tmp_path / "nowhere" / "m")
+
+
 def test_saving_leaves_no_other_file_and_replaces_an_old_one(model, path):
     model.save(path)
     assert os.listdir(path.parent) == [path.name]
@@ -104,6 +117,12 @@ def rewritten(path, change):
         (lambda h: h["fitted"].pop("history"), "history"),
         (lambda h: h["fitted"].update(history={"iterations": [{}], "stopped": ""}), "damaged"),
         (lambda h: h.pop("parameters"), "damaged"),
+        (lambda h: h.update(surprise=1), "surprise"),
+        (lambda h: h["fitted"].update(n_iter="abc"), "damaged"),
+        (lambda h: h["fitted"].update(inertia=float("nan")), "inertia"),
+        (lambda h: h["parameters"].update(landmarks=99), "make no sense"),
+        (lambda h: h["parameters"].update(solver={"solver": "adam", "steps": -5}), "make no sense"),
+        (lambda h: h.update(feature_names_in=["a"]), "feature names"),
     ],
 )
 def test_a_header_we_do_not_know_is_refused(path, change, message):

@@ -30,6 +30,8 @@ from dikmeans.warp.sampling import PADDING, Sampler, make_sampler, pad, render_p
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016
+# The smoothness that a solver's model of the objective assumes at least.
+PRIOR_SMOOTHNESS = 0.1
 
 # An image of less energy is black: one over it would leave no room for a centroid in single precision.
 BLACK = 1e-30
@@ -122,8 +124,9 @@ class Aligner:
         penalty = family.bending + DISPLACEMENT_WEIGHT * family.displacement
         # a coarse level sums over fewer pixels; the balance of data and penalty stays the same
         share = grid.n_pixels / self._grids[0].n_pixels
-        penalty = (self.smoothness * share * penalty).astype(np.float32)
-        return Problem(make_sampler(family, grid), penalty)
+        weights = (self.smoothness, max(self.smoothness, PRIOR_SMOOTHNESS))
+        matrices = ((weight * share * penalty).astype(np.float32) for weight in weights)
+        return Problem(make_sampler(family, grid), *matrices)
 
     def bank(self, centroids: np.ndarray, *, warm: bool = False) -> CentroidBank:
         """Prepare centroids (K, C, rows, columns) for any number of calls of `fit`.
@@ -182,10 +185,11 @@ class Aligner:
         costs, status = np.empty(n * k, np.float32), fits.status.reshape(-1)
         deltas = fits.deltas.reshape(n * k, 2, -1)
         active = np.arange(n * k)
-        coarsest = self._cold[0].level
+        coarsest, pruned = self._cold[0].level, False
         for stage in self._cold:
-            if stage.level < coarsest and len(active) == n * k and prune < np.inf:
+            if stage.level < coarsest and not pruned:  # once: a row must not depend on its batch
                 active = np.flatnonzero(_near_best(costs.reshape(n, k), prune))
+                pruned = True
             pairs = self._pairs(levels[stage.level], bank.levels[stage.level], energies)
             self._run(stage, pairs, bank, active, deltas, costs, status)
         sharp = self._pairs(images, bank.pictures, energies)
@@ -317,4 +321,6 @@ def _blank_fits(n: int, k: int, n_basis: int) -> Fits:
 
 def _near_best(costs: np.ndarray, prune: float) -> np.ndarray:
     """Which pairs cost at most `prune` times their image's best."""
+    if np.isinf(prune):
+        return np.ones(costs.shape, bool)
     return costs <= prune * costs.min(axis=1, keepdims=True)

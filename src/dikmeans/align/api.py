@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dikmeans.align.bulk import fit_images
+from dikmeans.align.bulk import cost_matrix, fit_images
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS, make_aligner
 from dikmeans.align.result import Alignment, Alignments
 from dikmeans.align.solvers import Solver
@@ -70,7 +70,7 @@ def pairwise_cost(
         solver=solver,
     )
     bank = aligner.bank(centroid_pictures.astype(aligner.dtype))
-    return fit_images(aligner, images.astype(aligner.dtype), bank, n_jobs=n_jobs).costs
+    return cost_matrix(aligner, images.astype(aligner.dtype), bank, n_jobs=n_jobs)
 
 
 def align(

@@ -37,16 +37,39 @@ def fit_images(
     n_jobs: int | None = None,
 ) -> Fits:
     """`Aligner.fit` for many images (n, C, rows, columns)."""
+    return Fits(*_gather(aligner, images, bank, start, keep, prune, n_jobs, slice(None)))
 
-    def job(part: slice) -> Fits:
-        return aligner.fit(
+
+def cost_matrix(
+    aligner: Any, images: np.ndarray, bank: Any, *, prune: float = np.inf, n_jobs: int | None = None
+) -> np.ndarray:
+    """The costs alone, shape (n, K); the parameters, many times larger, are let go at once."""
+    (costs,) = _gather(aligner, images, bank, None, None, prune, n_jobs, slice(1))
+    return costs
+
+
+def _gather(
+    aligner: Any,
+    images: np.ndarray,
+    bank: Any,
+    start: np.ndarray | None,
+    keep: np.ndarray | None,
+    prune: float,
+    n_jobs: int | None,
+    wanted: slice,
+) -> list[np.ndarray]:
+    """The `wanted` fields of `Fits` for all images."""
+
+    def job(part: slice) -> tuple[np.ndarray, ...]:
+        fits = aligner.fit(
             images[part],
             bank,
             start=None if start is None else start[part],
             keep=None if keep is None else keep[part],
             prune=prune,
         )
+        return fits[wanted]
 
     parts = list(chunks(len(images), images[0].size))
     results = run_threads(job, parts, n_jobs)
-    return Fits(*(np.concatenate(arrays) for arrays in zip(*results, strict=True)))
+    return [np.concatenate(arrays) for arrays in zip(*results, strict=True)]

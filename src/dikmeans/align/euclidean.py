@@ -44,7 +44,10 @@ class EuclideanAligner:
     ) -> Fits:
         """Squared distances of every image to every centroid."""
         n, k = len(images), len(bank)
-        costs = euclidean_distances(images.reshape(n, -1), bank.reshape(k, -1), squared=True)
+        middle = bank.mean(axis=0)  # pictures far from zero would lose their differences to rounding
+        costs = euclidean_distances(
+            (images - middle).reshape(n, -1), (bank - middle).reshape(k, -1), squared=True
+        )
         return Fits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
 
     def penalty(self, deltas: np.ndarray) -> np.ndarray:

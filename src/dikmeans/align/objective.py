@@ -54,10 +54,22 @@ class Pairs(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One stage of an alignment: how templates are sampled, and the penalty Q (n_basis, n_basis)."""
+    """One stage of an alignment.
+
+    Attributes
+    ----------
+    sampler : Sampler
+        How templates are sampled.
+    penalty : float32 array of shape (n_basis, n_basis)
+        The matrix Q of the objective.
+    prior : float32 array of shape (n_basis, n_basis)
+        As `penalty`, but never weaker than a slight stiffness: what a solver may expect of warps
+        where the pictures say nothing. It changes the way, not the goal.
+    """
 
     sampler: Sampler
     penalty: np.ndarray
+    prior: np.ndarray
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,8 +28,8 @@ class Alignment:
     costs : array of shape (K,)
         The image's cost to every centroid.
     bending_cost : float
-        The part of `cost` that the warp itself makes: smoothness times bending. The rest is the
-        squared residual.
+        The part of `cost` that the warp itself makes: smoothness times bending (and a trace of
+        displacement, see `dikmeans.align.aligner`). The rest is the squared residual.
     parameters : array of shape (n_basis, 2)
         nu: of a spline, where each landmark goes, as (row, column) in the frame.
     warped : array
@@ -95,19 +95,30 @@ class Alignments:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, i: int) -> Alignment:
-        label = int(self.labels[i])
+        one = self.subset([range(len(self))[i]])  # renders this one only
         return Alignment(
-            label=label,
-            cost=float(self.costs[i, label]),
-            costs=self.costs[i],
-            bending_cost=float(self.bending_cost[i]),
-            parameters=self.parameters[i],
-            warped=self.warped[i],
-            target=self.target[i],
-            residual=self.residual[i],
-            grid=self.grid[i],
-            folded=float(self.folded[i]),
-            status=Status(self.status[i]),
+            label=int(one.labels[0]),
+            cost=float(one.cost[0]),
+            costs=one.costs[0],
+            bending_cost=float(one.bending_cost[0]),
+            parameters=one.parameters[0],
+            warped=one.warped[0],
+            target=one.target[0],
+            residual=one.residual[0],
+            grid=one.grid[0],
+            folded=float(one.folded[0]),
+            status=Status(one.status[0]),
+        )
+
+    def subset(self, chosen: Any) -> Alignments:
+        """The alignments at the indices `chosen` (a slice, a list, or a mask)."""
+        return replace(
+            self,
+            labels=self.labels[chosen],
+            costs=self.costs[chosen],
+            parameters=self.parameters[chosen],
+            status=self.status[chosen],
+            _images=self._images[chosen],
         )
 
     @property

@@ -78,8 +78,8 @@ def _make_table(
     download: bool,
 ) -> int:
     """Make the runs, then show and write the table; the exit code."""
+    from dikmeans.atomic import atomic_write
     from dikmeans.cli.terminal import RunsOnTerminal, show_outcome, show_stopped, show_table
-    from dikmeans.data.files.atomic import atomic_write
     from dikmeans.evaluate import (
         Outcome,
         ResultsFile,

@@ -42,8 +42,8 @@ LESSONS = (
 LESSON_TOL = 1e-3
 
 
-def lessons_before(warp: str) -> tuple[Phase, ...]:
-    """The phases that prepare a fit with `warp`.
+def lessons_before(warp: str, smoothness: float = 1.0) -> tuple[Phase, ...]:
+    """The phases that prepare a fit with `warp`; without a penalty there is nothing to be stiff.
 
     Examples
     --------
@@ -57,5 +57,5 @@ def lessons_before(warp: str) -> tuple[Phase, ...]:
     return tuple(
         phase
         for phase in LESSONS
-        if families.index(phase.warp) < rank or (phase.warp == warp and phase.stiffness > 1)
+        if families.index(phase.warp) < rank or (phase.warp == warp and smoothness > 0)
     )

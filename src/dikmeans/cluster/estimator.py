@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from dikmeans.align import Adam, Alignments, Solver, make_aligner
 from dikmeans.align.aligner import DIRECTIONS
 from dikmeans.align.api import align_to_own
-from dikmeans.align.bulk import fit_images
+from dikmeans.align.bulk import cost_matrix
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
 from dikmeans.cluster.lloyd import PRUNE_COLD
@@ -40,7 +40,6 @@ from dikmeans.images import (
     table_rules,
     to_channels_first,
 )
-from dikmeans.store.model_file import load_model, save_model
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -62,9 +61,10 @@ class DIKMeans(
 
     .. math::
         d(x, \mu) = \min_\nu \|\mathrm{warp}(\mu; \nu) - x\|^2
-        + \mathrm{smoothness} \cdot \|x\|^2 \cdot \mathrm{bending}(\nu),
+        + \mathrm{smoothness} \cdot \|x\|^2 \cdot \mathrm{bending}(\nu)
 
-    and a centroid is the picture that fits its warped members best. Clusters then are shapes, centroids are
+    (and a trace of displacement, see `dikmeans.align.aligner`), and a centroid is the picture that fits
+    its members best. Clusters then are shapes, centroids are
     sharp, and every assignment can be looked at: see `align`.
 
     Parameters
@@ -97,13 +97,15 @@ class DIKMeans(
         First centroids: k-means++ under the Euclidean distance (the paper) or under the measure,
         random images, or given pictures of shape (K, rows, columns[, channels]) (as they are, before
         normalisation). Depends on `random_state` but not on `warp`, but for "measure-k-means++".
-        Given centroids are taken at their word: no curriculum, no search on a sample.
+        Given centroids are taken at their word: one run of Lloyd's algorithm, no curriculum, no swaps.
     n_init : int, default=1
         Number of runs; the one with the lowest distortion is kept.
     max_iter : int, default=100
-        Lloyd iterations, at most, of each phase of a run.
+        Lloyd iterations, at most, of each phase of a run: a lesson of the curriculum, the search, what
+        follows a swap, the fit on all images.
     tol : float, default=1e-4
-        A run has converged when the distortion falls by less than this share in an iteration;
+        A run has converged when the distortion falls by less than this share in an iteration, or by
+        less than ten times that while no more than this share of the images change their cluster;
         without warp, when the centroids move less, as in scikit-learn's KMeans.
     curriculum : bool, default=True
         Let the warp grow soft step by step: none, affine, stiff spline, spline. Has no effect
@@ -112,8 +114,8 @@ class DIKMeans(
         Trials of moving a centroid from where it is missed least to a cluster worth splitting, kept if
         the distortion falls. "auto" is the number of clusters, at least 10; 0 with ``warp="none"``.
     search_size : "auto" or int, default="auto"
-        Curriculum and swaps work on a random sample of at most this many images; the centroids are
-        then fitted to all. "auto" is 4,000, or 200 a cluster if that is more.
+        Seeds are drawn from, and curriculum and swaps work on, a random sample of at most this many
+        images; the centroids are then fitted to all. "auto" is 4,000, or 200 a cluster if that is more.
     image_shape : tuple of int, optional
         (rows, columns) or (rows, columns, channels) of the pictures, if X is flat. A flat X
         without `image_shape` is taken as pictures of one row: signals.
@@ -131,9 +133,11 @@ class DIKMeans(
     labels_ : int array of shape (N,)
         The cluster of each image; equal to ``predict(X)``.
     inertia_ : float
-        Distortion: the (weighted) sum of the images' costs to their own centroids.
+        Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
+        scratch as `predict` does. The last entry of `history_`, with alignments that were improved
+        iteration by iteration, is a little lower.
     n_iter_ : int
-        Lloyd iterations of the run that was kept, all phases together.
+        Lloyd iterations of the run that was kept, all phases together but trials of swaps.
     history_ : History
         Of that run: phase, distortion, moved labels and seconds of each iteration, and why it
         stopped. A phase's distortions belong to its own measure and fall monotonically.
@@ -246,10 +250,12 @@ class DIKMeans(
         max_iter: int = 150,
         **parameters: Any,
     ) -> Self:
-        """The algorithm of the paper, to the letter where the paper has one.
+        """The algorithm of the paper.
 
         No penalty, images warped onto centroids of unit norm, Adam, k-means++ seeds, Lloyd's
-        algorithm and nothing else.
+        algorithm, no curriculum and no swaps. Where the paper is silent it does as `DIKMeans` always
+        does: images of unit norm, warm starts from one iteration to the next, hopeless pairs not
+        refined, an end when the distortion hardly falls, seeds drawn from a sample of a large set.
 
         Parameters
         ----------
@@ -274,7 +280,6 @@ class DIKMeans(
             "init": "k-means++",
             "curriculum": False,
             "n_swaps": 0,
-            "search_size": np.iinfo(np.int64).max,
         }
         return cls(n_clusters, landmarks=landmarks, max_iter=max_iter, **{**published, **parameters})
 
@@ -301,38 +306,45 @@ class DIKMeans(
         images = self._check_images(X, reset=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._check_enough(images, weights)
-        plan = self._plan(images)
+        plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_init)
-        best: Run | None = None
-        progress = Progress(self, self.n_init)
-        run = Run(plan)
+        # with given centroids nothing is left to chance: one run is all there is
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs)
+        progress = Progress(self, n_runs)
+        runs: list[Run] = []
         try:
             for seed in seeds:
-                run = Run(plan)
+                runs.append(Run(plan))
                 progress.begin_run()
-                run.go(images, weights, np.random.RandomState(seed), progress.iteration)
+                runs[-1].go(images, weights, np.random.RandomState(seed), progress.iteration)
                 progress.end_run()
-                if best is None or run.distortion < best.distortion:
-                    best = run
         except (KeyboardInterrupt, StopRequested) as stop:
-            best = best or run
-            if best.clustering is None:  # nothing to keep yet
+            if runs[-1].clustering is None and len(runs) == 1:  # nothing to keep yet
                 raise
-            best.history.stopped = (
-                "interrupted" if isinstance(stop, KeyboardInterrupt) else "stopped by a callback"
-            )
-            warnings.warn(
-                f"The fit was {best.history.stopped} after {len(best.history.iterations)} iterations; "
-                "the estimator keeps the best centroids so far.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        assert best is not None
-        self._keep(best, images, weights)
+            if runs[-1].result is None:
+                self._wind_up(runs, images, weights, by_callback=isinstance(stop, StopRequested))
+        self._keep(min(runs, key=lambda run: run.distortion), images)
         progress.end()
         return self
+
+    @staticmethod
+    def _wind_up(runs: list[Run], images: np.ndarray, weights: np.ndarray, *, by_callback: bool) -> None:
+        """Bring an interrupted run to an end, or drop it if it has not got anywhere."""
+        how = "stopped by a callback" if by_callback else "interrupted"
+        run = runs[-1]
+        if run.clustering is None:
+            runs.pop()
+        else:
+            run.history.stopped = how
+            run.finish(images, weights)
+        warnings.warn(
+            f"The fit was {how} after {sum(len(r.history.iterations) for r in runs)} iterations; "
+            "the estimator keeps the best centroids so far.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
         """X, checked, as normalised pictures (N, C, rows, columns)."""
@@ -365,20 +377,18 @@ class DIKMeans(
             with_weight = "" if weighty == len(images) else " with positive sample_weight"
             raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
 
-    def _plan(self, images: np.ndarray) -> Plan:
+    def _plan(self) -> Plan:
         n_swaps = self.n_swaps
         if n_swaps == "auto":
             n_swaps = 0 if self.warp == "none" else max(AUTO_MIN_SWAPS, self.n_clusters)
         search_size = self.search_size
         if search_size == "auto":
-            # K-means proper looks at all images; and it is quick enough to do so
-            per_cluster = AUTO_SEARCH_PER_CLUSTER * self.n_clusters
-            sample = max(AUTO_SEARCH_SIZE, per_cluster)
-            search_size = len(images) if self.warp == "none" else sample
+            search_size = max(AUTO_SEARCH_SIZE, AUTO_SEARCH_PER_CLUSTER * self.n_clusters)
         plan = Plan(
             n_clusters=self.n_clusters,
             init=self.init if isinstance(self.init, str) else self._given_centroids(),
             warp=self.warp,
+            smoothness=self.smoothness,
             aligner=self._aligner,
             use_curriculum=self.curriculum,
             n_swaps=int(n_swaps),
@@ -392,7 +402,8 @@ class DIKMeans(
         return plan
 
     def _given_centroids(self) -> np.ndarray:
-        centroids, shape = as_pictures(self.init, self.image_shape_ if np.ndim(self.init) == 2 else None)
+        given = stack(self.init)
+        centroids, shape = as_pictures(given, self.image_shape_ if given.ndim == 2 else None, "init")
         if len(centroids) != self.n_clusters or shape != self.image_shape_:
             raise ValueError(
                 f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
@@ -411,20 +422,26 @@ class DIKMeans(
             solver=self.solver,
         )
 
-    def _keep(self, run: Run, images: np.ndarray, weights: np.ndarray) -> None:
-        """Turn a run into fitted attributes; labels come from the E-step that `predict` uses."""
-        assert run.clustering is not None
+    def _keep(self, run: Run, images: np.ndarray) -> None:
+        """Turn a finished run into fitted attributes, all at once."""
+        assert run.result is not None
         assert run.first_centroids is not None
-        dtype = images.dtype
-        centroids = run.clustering.centroids.astype(dtype, copy=False)
+        centroids = run.result.centroids.astype(images.dtype, copy=False)
         self.cluster_centers_ = from_channels_first(centroids, self.image_shape_)
         self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
+        self.labels_ = run.result.labels.astype(np.int32)
+        self.inertia_ = run.result.distortion
         self.history_ = run.history
         self.n_iter_ = len(run.history.iterations)
         self._n_features_out = self.n_clusters
-        costs = self._costs(images, prune=PRUNE_COLD)
-        self.labels_ = costs.argmin(axis=1).astype(np.int32)
-        self.inertia_ = float(weights @ costs.min(axis=1))
+        found = len(np.unique(self.labels_))
+        if found < self.n_clusters:
+            warnings.warn(
+                f"Only {found} of {self.n_clusters} clusters have members: there may be fewer distinct "
+                "shapes than clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     # -- new data --------------------------------------------------------------------------------
 
@@ -436,7 +453,7 @@ class DIKMeans(
         aligner = self._aligner(self.warp)
         bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
         images = images.astype(aligner.dtype, copy=False)
-        return fit_images(aligner, images, bank, prune=prune, n_jobs=self.n_jobs).costs
+        return cost_matrix(aligner, images, bank, prune=prune, n_jobs=self.n_jobs)
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
@@ -445,7 +462,11 @@ class DIKMeans(
         return costs.argmin(axis=1).astype(np.int32)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The cost of each image to each centroid, shape (N, K)."""
+        """The cost of each image to each centroid, shape (N, K).
+
+        Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
+        near-ties the cheapest centroid here is another than the predicted one.
+        """
         check_is_fitted(self)
         images = self._check_images(X, reset=False)
         return self._costs(images, prune=np.inf).astype(images.dtype, copy=False)
@@ -483,6 +504,7 @@ class DIKMeans(
             images,
             self._centroid_pictures(),
             self.image_shape_,
+            prune=PRUNE_COLD,  # as `predict` does, so that both name the same cluster
             n_jobs=self.n_jobs,
         )
 
@@ -490,12 +512,16 @@ class DIKMeans(
 
     def save(self, path: Any) -> None:
         """Write the fitted model to one safetensors file; see `dikmeans.store`."""
+        from dikmeans.store import save_model  # files are a layer above
+
         check_is_fitted(self)
         save_model(self, path)
 
     @classmethod
     def load(cls, path: Any) -> Self:
         """Read a model written by `save`. Anything else is refused; no code is ever executed."""
+        from dikmeans.store import load_model
+
         return load_model(cls, path)
 
     def __sklearn_tags__(self) -> Any:

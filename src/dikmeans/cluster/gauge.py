@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from dikmeans.cluster.lloyd import Clustering, Task
+from dikmeans.images import scale_to_unit_norm
 
 _SIGN = {"centroid-to-image": 1.0, "image-to-centroid": -1.0}
 
@@ -27,4 +28,5 @@ def to_mean_pose(task: Task, clustering: Clustering) -> np.ndarray:
         if members.any():
             means[k] = np.average(own[members], axis=0, weights=task.weights[members])
     sign = _SIGN[task.aligner.direction]
-    return task.aligner.render(clustering.centroids, np.arange(n_clusters), sign * means)
+    posed = task.aligner.render(clustering.centroids, np.arange(n_clusters), sign * means)
+    return scale_to_unit_norm(posed) if task.unit_norm else posed

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dikmeans.align.aligner import Fits
 from dikmeans.align.bulk import fit_images
+from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.update import update_centroids
 from dikmeans.images import scale_to_unit_norm
 
@@ -73,37 +74,6 @@ class Clustering:
     def distortion(self) -> float:
         """Weighted sum of the images' costs to their own centroids."""
         return float(self.weights @ self.own_costs)
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """One line of a run's history."""
-
-    phase: str
-    distortion: float
-    moved: int
-    seconds: float
-
-
-@dataclass
-class History:
-    """What happened during a fit.
-
-    Attributes
-    ----------
-    iterations : list of Iteration
-        Phase, distortion, number of images that changed cluster, and seconds of each iteration.
-    stopped : str
-        Why the fit ended.
-    """
-
-    iterations: list[Iteration] = field(default_factory=list)
-    stopped: str = ""
-
-    @property
-    def distortion(self) -> list[float]:
-        """Distortion after each iteration."""
-        return [iteration.distortion for iteration in self.iterations]
 
 
 def assign(task: Task, centroids: np.ndarray, start: Clustering | None = None) -> Clustering:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dikmeans.cluster.lloyd import Iteration
+from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.run import StopRequested
 
 try:

@@ -14,7 +14,8 @@ import numpy as np
 
 from dikmeans.cluster.curriculum import LESSON_TOL, Phase, lessons_before
 from dikmeans.cluster.gauge import to_mean_pose
-from dikmeans.cluster.lloyd import Clustering, History, Iteration, Task, assign, lloyd
+from dikmeans.cluster.history import History, Iteration
+from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd
 from dikmeans.cluster.seeding import SEEDINGS
 from dikmeans.cluster.swaps import swap_moves
 from dikmeans.images import scale_to_unit_norm
@@ -33,13 +34,14 @@ class Plan:
     n_clusters : int
     init : str or array of shape (K, C, rows, columns)
     warp : str
+    smoothness : float
     aligner : callable
         ``aligner(warp, stiffness)`` gives the measure of a phase.
     use_curriculum : bool
     n_swaps : int
         Swap trials.
     search_size : int
-        The search takes place on at most that many images.
+        Seeds are drawn and the search takes place on at most that many images.
     max_iter, tol
         For Lloyd's algorithm with the full measure.
     unit_norm : bool
@@ -49,6 +51,7 @@ class Plan:
     n_clusters: int
     init: Any
     warp: str
+    smoothness: float
     aligner: Callable[[str, float], Any]
     use_curriculum: bool
     n_swaps: int
@@ -67,11 +70,12 @@ class Run:
     history: History = field(default_factory=History)
     first_centroids: np.ndarray | None = None
     clustering: Clustering | None = None
+    result: Clustering | None = None
 
     @property
     def distortion(self) -> float:
-        """Of the state reached so far."""
-        return np.inf if self.clustering is None else self.clustering.distortion
+        """Of the finished run."""
+        return np.inf if self.result is None else self.result.distortion
 
     def go(
         self,
@@ -79,8 +83,8 @@ class Run:
         weights: np.ndarray,
         rng: np.random.RandomState,
         notify: Callable[[Iteration], None],
-    ) -> Clustering:
-        """Carry the run out on pictures (N, C, rows, columns)."""
+    ) -> None:
+        """Carry the run out on pictures (N, C, rows, columns); the outcome is in `result`."""
 
         def report(clustering: Clustering, iteration: Iteration) -> None:
             self.clustering = clustering
@@ -90,15 +94,19 @@ class Run:
         plan, search = self.plan, self._sample(images, weights, rng)
         centroids = self._seed(search, rng)
         self.first_centroids = centroids.copy()
+        # given centroids are taken at their word
         given = not isinstance(plan.init, str)
+        learn = plan.use_curriculum and not given
+        lessons = lessons_before(plan.warp, plan.smoothness) if learn else ()
 
-        for phase in lessons_before(plan.warp) if plan.use_curriculum and not given else ():
+        for phase in lessons:
             task = self._task(search, phase)
-            here, _ = self._descend(task, centroids, phase.max_iter, LESSON_TOL, phase.name, report)
+            n_iter = min(phase.max_iter, plan.max_iter)
+            here, _ = self._descend(task, centroids, n_iter, LESSON_TOL, phase.name, report)
             centroids = to_mean_pose(task, here)
 
         proper = Phase(plan.warp, 1.0, plan.max_iter)
-        if plan.n_swaps or len(search.images) < len(images):
+        if not given and (plan.n_swaps or (lessons and len(search.images) < len(images))):
             task = self._task(search, proper)
             here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, "search", report)
             here = swap_moves(
@@ -114,9 +122,20 @@ class Run:
 
         task = self._task(replace(search, images=images, weights=weights), proper)
         here, reason = self._descend(task, centroids, plan.max_iter, plan.tol, "all images", report)
-        self.history.stopped = reason
         self.clustering = here
-        return here
+        self.history.stopped = reason
+        self.finish(images, weights)
+
+    def finish(self, images: np.ndarray, weights: np.ndarray) -> None:
+        """Judge the centroids reached so far as new images will be judged: from a cold start.
+
+        Labels then are what `predict` says, and runs are compared by what a user gets.
+        """
+        assert self.clustering is not None
+        whole = Task(images, weights, None, self.plan.unit_norm, self.plan.n_jobs)
+        task = self._task(whole, Phase(self.plan.warp, 1.0, 0))
+        # in the precision in which the estimator will keep them
+        self.result = assign(task, self.clustering.centroids.astype(images.dtype).astype(task.aligner.dtype))
 
     def _task(self, data: Task, phase: Phase) -> Task:
         """`data` with the measure of `phase`."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
-from dikmeans.align.bulk import fit_images
-from dikmeans.cluster.lloyd import PRUNE_COLD, Task
+from dikmeans.align.bulk import cost_matrix
+from dikmeans.cluster.lloyd import Task
 
 
 def euclidean_plus_plus(task: Task, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Indices of seeds by greedy k-means++ (Arthur and Vassilvitskii 2007), as in the paper."""
+    """Indices of seeds by k-means++ (Arthur and Vassilvitskii 2007), in scikit-learn's greedy form."""
     flat = task.images.reshape(len(task.images), -1)
     _, chosen = kmeans_plusplus(flat, n_clusters, sample_weight=task.weights, random_state=rng)
     return chosen
@@ -25,8 +25,8 @@ def measure_plus_plus(task: Task, n_clusters: int, rng: np.random.RandomState) -
     nearest = np.full(len(weights), np.inf)
     while len(chosen) < n_clusters:
         bank = task.aligner.bank(task.images[chosen[-1:]].astype(task.aligner.dtype))
-        fits = fit_images(task.aligner, task.images, bank, prune=PRUNE_COLD, n_jobs=task.n_jobs)
-        nearest = np.minimum(nearest, fits.costs[:, 0])
+        costs = cost_matrix(task.aligner, task.images, bank, n_jobs=task.n_jobs)
+        nearest = np.minimum(nearest, costs[:, 0])
         nearest[chosen] = 0.0
         mass = weights * nearest
         if mass.sum() > 0:

@@ -1,5 +1,7 @@
 """Swap moves: out of a bad optimum by dropping one centroid and splitting the cluster of another.
 
+A dying cluster, of few members with a good second choice, is the first to be dropped.
+
 Lloyd's algorithm cannot take a centroid from a place where there are two too many to one where there is
 one too few. A swap does: centroid `drop` is given up (its members have a second choice, whose cost is
 known), and the cluster of centroid `split` is cut in two (a small clustering of its members alone). Both
@@ -9,12 +11,13 @@ is a few warm iterations; it is kept if, and only if, it ends at a lower distort
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from dikmeans.cluster.lloyd import Clustering, Iteration, Task, assign, lloyd, reassign
+from dikmeans.cluster.history import Iteration
+from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd, reassign
 
 # Iterations of the clustering in two of one cluster, and of a trial.
 SPLIT_ITERATIONS, TRIAL_ITERATIONS = 5, 4
@@ -86,18 +89,18 @@ def swap_moves(
         Called after each iteration of a state that is kept.
     """
     here, trials = start, 0
-    if len(start.centroids) == 1:
-        return start
+    if len(here.centroids) == 1:
+        return here
     splits: dict[int, tuple[np.ndarray, float]] = {}
     failed: set[tuple[int, int]] = set()
     while trials < max_trials:
         for cluster in range(len(here.centroids)):
             if cluster not in splits:
                 splits[cluster] = split_cluster(task, here, cluster, rng)
-        prospect = next(_prospects(here, splits, failed), None)
+        prospect = _best_prospect(here, splits, failed)
         if prospect is None:
             break
-        drop, split = prospect
+        _, drop, split = prospect
         trials += 1
         trial = _try_swap(task, here, drop, split, splits[split][0])
         if trial.distortion < here.distortion * (1 - MIN_GAIN):
@@ -109,12 +112,12 @@ def swap_moves(
     return here
 
 
-def _prospects(
+def _best_prospect(
     here: Clustering,
     splits: dict[int, tuple[np.ndarray, float]],
     failed: set[tuple[int, int]],
-) -> Iterator[tuple[int, int]]:
-    """Swaps (drop, split) worth a trial, by falling estimated net gain."""
+) -> tuple[float, int, int] | None:
+    """The most promising swap (estimated net gain, drop, split) among those worth a trial."""
     losses = drop_losses(here)
     pairs = [
         (splits[split][1] - losses[drop], drop, split)
@@ -122,8 +125,7 @@ def _prospects(
         for split in splits
         if drop != split and (drop, split) not in failed and splits[split][1] > WORTHWHILE * losses[drop]
     ]
-    for _, drop, split in sorted(pairs, reverse=True):
-        yield drop, split
+    return max(pairs, default=None)
 
 
 def _try_swap(task: Task, here: Clustering, drop: int, split: int, halves: np.ndarray) -> Clustering:

@@ -10,8 +10,6 @@ its place first, and moved there when complete.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -21,12 +19,15 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from dikmeans.align.solvers import SOLVERS, Solver
+from dikmeans.align.solvers import SOLVERS, Solver, make_solver
+from dikmeans.atomic import atomic_write
+from dikmeans.cluster.history import History, Iteration
 from dikmeans.images import check_image_shape
 
 FORMAT = "dikmeans-model"
 VERSION = 1
 _TENSORS = {"cluster_centers", "init_centers", "labels"}
+_HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "history"}
 
 
@@ -58,25 +59,15 @@ def save_model(model: Any, path: Any) -> None:
         },
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
     }
-    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header)}))
+    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header, default=_plain)}))
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace `path` by `content`, or leave it untouched if anything goes wrong."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; a model shall be as readable as any other file
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: there is no folder {path.parent}.")
+    with atomic_write(path) as stream:
+        stream.write(content)
 
 
 def load_model(cls: type, path: Any) -> Any:
@@ -90,7 +81,9 @@ def load_model(cls: type, path: Any) -> Any:
         raise _damaged(path, str(error)) from error
     try:
         return _rebuild(cls, path, header, tensors)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
 
 
@@ -119,15 +112,13 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
-    from dikmeans.cluster.lloyd import History, Iteration  # the estimator imports this module
-
     parameters, fitted = dict(header["parameters"]), header["fitted"]
     known = set(cls._get_param_names())
-    if set(parameters) != known or set(fitted) != _FITTED:
-        odd = set(parameters) ^ known or set(fitted) ^ _FITTED
+    odd = (set(header) ^ _HEADER) | (set(parameters) ^ known) | (set(fitted) ^ _FITTED)
+    if odd:
         raise ModelFileError(f"{path} has unknown or missing entries: {', '.join(sorted(odd))}.")
-    if not _TENSORS <= set(tensors) <= _TENSORS | {"init"}:
-        odd = set(tensors) ^ _TENSORS
+    odd = set(tensors) ^ (_TENSORS | ({"init"} if parameters["init"] is None else set()))
+    if odd:
         raise ModelFileError(f"{path} has unknown or missing tensors: {', '.join(sorted(odd))}.")
 
     if parameters["init"] is None:
@@ -135,7 +126,9 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model = cls(**{name: _from_json(name, value) for name, value in parameters.items()})
     try:
         model._validate_params()
-        shape = check_image_shape(fitted["image_shape"])
+        shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
+        model.solver_ = make_solver(model.solver)
+        model._aligner(model.warp)
     except ValueError as error:
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
     expected = (model.n_clusters, *shape)
@@ -149,19 +142,23 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     if fitted["n_features_in"] != np.prod(shape):
         raise _damaged(path, "n_features_in does not fit image_shape")
 
-    model.image_shape_ = shape
+    names, inertia = header["feature_names_in"], float(fitted["inertia"])
+    if not np.isfinite(inertia):
+        raise _damaged(path, f"inertia is {inertia}")
+    if names and len(names) != fitted["n_features_in"]:
+        raise _damaged(path, f"there are {len(names)} feature names for {fitted['n_features_in']} features")
+
     model.n_features_in_ = int(fitted["n_features_in"])
     model.cluster_centers_ = tensors["cluster_centers"]
     model.init_centers_ = tensors["init_centers"]
     model.labels_ = labels
-    model.inertia_ = float(fitted["inertia"])
+    model.inertia_ = inertia
     model.n_iter_ = int(fitted["n_iter"])
     iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
     model.history_ = History(iterations, str(fitted["history"]["stopped"]))
     model._n_features_out = model.n_clusters
-    model.solver_ = SOLVERS[model.solver]() if isinstance(model.solver, str) else model.solver
-    if header["feature_names_in"]:
-        model.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
+    if names:
+        model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
 
 
@@ -178,13 +175,14 @@ def _to_json(name: str, value: Any) -> Any:
         return {"solver": names[type(value)], **value.get_params()}
     if name == "init" and not isinstance(value, str):
         return None
-    if isinstance(value, (np.integer, np.floating, np.bool_)):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
     if isinstance(value, np.random.RandomState):
         return None
     return value
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars and arrays as JSON knows them."""
+    return value.tolist()
 
 
 def _from_json(name: str, value: Any) -> Any:

@@ -103,8 +103,11 @@ def split(sampler, rows, columns, cells):
     width = np.int32(sampler.width)
     zero = np.float32(0)
     for p in range(rows.shape[0]):
-        y = min(max(rows[p], zero), top)
-        x = min(max(columns[p], zero), left)
+        y, x = rows[p], columns[p]
+        y = y if y > zero else zero  # in this form NaN becomes zero and cannot point outside
+        x = x if x > zero else zero
+        y = y if y < top else top
+        x = x if x < left else left
         iy, ix = np.int32(y), np.int32(x)
         rows[p] = y - np.float32(iy)
         columns[p] = x - np.float32(ix)

@@ -31,7 +31,7 @@ class Adam(Solver):
     """
 
     _parameter_constraints: ClassVar = {
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
         "steps": [Interval(Integral, 0, None, closed="left")],
     }
 

@@ -77,11 +77,11 @@ class QuasiNewton(Solver):
     def curvature(self, problem: Problem, centroids: np.ndarray) -> np.ndarray:
         """Inverse of the damped Gauss-Newton matrix of each centroid, scaled to unit energy."""
         sampler, n_basis = problem.sampler, len(problem.penalty)
-        penalty = np.kron(np.eye(2), problem.penalty.astype(float))
+        prior = np.kron(np.eye(2), problem.prior.astype(float))
         inverses = np.empty((len(centroids), 2 * n_basis, 2 * n_basis), np.float32)
         for k, centroid in enumerate(centroids.astype(np.float32)):
             energy = float((centroid**2).sum()) or 1.0
-            hessian = penalty.copy()
+            hessian = prior.copy()
             for channel in centroid:
                 slopes = [
                     (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel)) * scale
@@ -235,6 +235,8 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
             if product > 0:
                 weights[s] = np.float32(1) / product
                 n_stored += 1
+            else:  # no curvature to learn from, and an old pair may have been overwritten: start afresh
+                n_stored = 0
             small_gains = small_gains + 1 if cost - trial_cost < tol * trial_cost else 0
             cost = trial_cost
             if small_gains >= PATIENCE:

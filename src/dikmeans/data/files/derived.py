@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dikmeans.data.files.atomic import atomic_write
+from dikmeans.atomic import atomic_write
 from dikmeans.data.files.home import user_cache
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dikmeans.atomic import atomic_write
 from dikmeans.data.errors import DownloadError
-from dikmeans.data.files.atomic import atomic_write
 from dikmeans.data.files.progress import Progress
 
 if TYPE_CHECKING:
