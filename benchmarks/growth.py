@@ -19,6 +19,7 @@ import matplotlib
 matplotlib.use("Agg")
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from scipy import ndimage
 
 from _common import digits, print_table
@@ -81,6 +82,17 @@ def sweep(name: str, values: tuple[int, ...]) -> dict[str, list[float]]:
     return times
 
 
+def plot(axis: Axes, name: str, values: tuple[int, ...], times: dict[str, list[float]]) -> None:
+    scale = [value ** UNITS[name] for value in values]
+    for (warp, t), style in zip(times.items(), ("o--", "o-"), strict=True):
+        axis.loglog(scale, t, style, label={"affine": "AI K-means", "tps": "DI K-means"}[warp])
+    axis.minorticks_off()
+    shown = [f"{v:,}" if UNITS[name] == 1 else f"{v}²" for v in values]
+    axis.set_xticks(scale, labels=shown, fontsize=8)
+    axis.set(xlabel=LABELS[name].split(" ")[0], ylabel="seconds")
+    axis.grid(alpha=0.3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="leave out the largest points")
@@ -101,11 +113,7 @@ def main() -> None:
             shown = f"{value}" if UNITS[name] == 1 else f"{value} x {value}"
             rows.append([shown, *(f"{t[i]:.2f}" for t in times.values()), *growth])
         print_table([LABELS[name], "AI (s)", "DI (s)", "AI exponent", "DI exponent"], rows)
-        scale = np.array(values, float) ** UNITS[name]
-        for (warp, t), style in zip(times.items(), ("o--", "o-"), strict=True):
-            axis.loglog(scale, t, style, label={"affine": "AI K-means", "tps": "DI K-means"}[warp])
-        axis.set(xlabel=LABELS[name].split(" ")[0], ylabel="seconds")
-        axis.grid(alpha=0.3)
+        plot(axis, name, values, times)
     axes[0].legend(frameon=False)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(options.output, dpi=110)
