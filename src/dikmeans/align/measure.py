@@ -12,7 +12,7 @@ from dikmeans.align.solvers import Solver, make_solver
 from dikmeans.warp.basis import make_warp
 from dikmeans.warp.sampling import PAD_MODES
 
-# The best we know for pictures of all kinds; see docs/results.
+# Good on handwriting, sounds and hands alike; docs/results has the figures.
 DEFAULT_SMOOTHNESS = 0.3
 DEFAULT_DIRECTION = "centroid-to-image"
 
