@@ -302,6 +302,22 @@ def test_the_distortion_falls_with_unit_norm_centroids_too(real_digits, smoothne
     np.testing.assert_allclose(norms, 1, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("warp", "smoothness", "lessons"),
+    [
+        ("none", 0.3, []),
+        ("affine", 0.3, ["none"]),
+        ("tps", 0.3, ["none", "affine", "tps, 10 x as stiff"]),
+        ("tps", 0.0, ["none", "affine"]),
+    ],
+)
+def test_the_curriculum_has_the_lessons_before_the_warp(real_digits, warp, smoothness, lessons):
+    X, _ = real_digits
+    model = quick(warp=warp, smoothness=smoothness, n_swaps=0).fit(X[:60])
+    phases = list(dict.fromkeys(iteration.phase for iteration in model.history_.iterations))
+    assert phases == [*lessons, "all images"]
+
+
 def test_verbose_shows_a_line_an_iteration(real_digits, monkeypatch):
     X, _ = real_digits
     stream = io.StringIO()

@@ -57,5 +57,6 @@ def lessons_before(warp: str, smoothness: float = 1.0) -> tuple[Phase, ...]:
     return tuple(
         phase
         for phase in LESSONS
-        if families.index(phase.warp) < rank or (phase.warp == warp and smoothness > 0)
+        if families.index(phase.warp) < rank
+        or (phase.warp == warp and phase.stiffness > 1 and smoothness > 0)
     )
