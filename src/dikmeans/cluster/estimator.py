@@ -457,9 +457,16 @@ class DIKMeans(
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
+        return self.decision_costs(X).argmin(axis=1).astype(np.int32)
+
+    def decision_costs(self, X: Any) -> np.ndarray:
+        """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
+
+        Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
+        them all.
+        """
         check_is_fitted(self)
-        costs = self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
-        return costs.argmin(axis=1).astype(np.int32)
+        return self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).
