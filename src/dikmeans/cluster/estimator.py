@@ -318,7 +318,8 @@ class DIKMeans(
             for seed in seeds:
                 runs.append(Run(plan))
                 progress.begin_run()
-                runs[-1].go(images, weights, np.random.RandomState(seed), progress.iteration)
+                rng = np.random.RandomState(seed)
+                runs[-1].go(images, weights, rng, progress.iteration, progress.trial)
                 progress.end_run()
         except (KeyboardInterrupt, StopRequested) as stop:
             if runs[-1].clustering is None and len(runs) == 1:  # nothing to keep yet
