@@ -42,6 +42,8 @@ class Step(NamedTuple):
         As in the history.
     warp : str
         The warps it aligns with.
+    n_images : int
+        Images it works on.
     cold : int
         Pairs it aligns from scratch at its beginning.
     warm : int
@@ -52,6 +54,7 @@ class Step(NamedTuple):
 
     name: str
     warp: str
+    n_images: int
     cold: int
     warm: int
     usual: int
@@ -75,20 +78,27 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
     lessons = () if given or not plan.use_curriculum else lessons_before(plan.warp, plan.smoothness)
     steps = [
         Step(
-            lesson.name, lesson.warp, searching, searching, min(USUAL_LESSON, lesson.max_iter, plan.max_iter)
+            lesson.name,
+            lesson.warp,
+            n_search,
+            cold=searching,
+            warm=searching,
+            usual=min(USUAL_LESSON, lesson.max_iter, plan.max_iter),
         )
         for lesson in lessons
     ]
     if not given and (plan.n_swaps or (lessons and n_search < n_images)):
-        steps.append(Step("search", plan.warp, searching, searching, min(USUAL_SEARCH, plan.max_iter)))
+        usual = min(USUAL_SEARCH, plan.max_iter)
+        steps.append(Step("search", plan.warp, n_search, searching, searching, usual))
     if not given and plan.n_swaps and plan.n_clusters > 1:
         # every cluster is cut in two beforehand; a trial aligns two centroids anew, then all of them
         halves = 2 * n_search
         trial = TRIAL_ITERATIONS * searching + halves
         trials = min(USUAL_TRIALS, plan.n_swaps)
-        steps.append(Step(SWAPS, plan.warp, halves * (1 + SPLIT_ITERATIONS), trial, trials))
-    steps.append(Step("all images", plan.warp, all_pairs, all_pairs, min(USUAL_ALL, plan.max_iter)))
-    steps.append(Step(LAST_LOOK, plan.warp, all_pairs, 0, 0))
+        steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
+    usual = min(USUAL_ALL, plan.max_iter)
+    steps.append(Step("all images", plan.warp, n_images, all_pairs, all_pairs, usual))
+    steps.append(Step(LAST_LOOK, plan.warp, n_images, all_pairs, 0, 0))
     return tuple(steps)
 
 
@@ -97,7 +107,7 @@ def forecast_seconds(steps: Sequence[Step], times: Mapping[str, UnitTimes]) -> f
 
     Examples
     --------
-    >>> steps = [Step("search", "tps", 100, 100, 5)]
+    >>> steps = [Step("search", "tps", n_images=50, cold=100, warm=100, usual=5)]
     >>> forecast_seconds(steps, {"tps": UnitTimes(0.02, 0.01)})
     7.0
     >>> forecast_seconds(steps, {}) is None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dikmeans.data.pictures.arrays import ARRAY_EXTENSIONS
 from dikmeans.data.registry import NAMED_SETS, load
 from dikmeans.data.sets.named import SPLITS
 
@@ -60,6 +61,18 @@ class Source:
         """A source from what a user typed; paths become absolute."""
         place = name if name in NAMED_SETS or not name else str(Path(name).expanduser().absolute())
         return cls(place, split, dict(options or {}), limit)
+
+    def like(self, name: str, split: str, shape: tuple[int, ...]) -> Source:
+        """Another place, read as this one was, but for the size: pictures come out in `shape`."""
+        other = Source.of(name, split)
+        if other.is_named_set:
+            return replace(other, options=self.options if other.name == self.name else {})
+        options: dict[str, Any] = {"size": tuple(shape[:2])}
+        if self.options.get("invert") and not self.is_named_set:
+            options["invert"] = True
+        if len(shape) == 3 and Path(other.name).suffix.lower() not in ARRAY_EXTENSIONS:
+            options["mode"] = "rgb"
+        return replace(other, options=options)
 
     @property
     def is_named_set(self) -> bool:

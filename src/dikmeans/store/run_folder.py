@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import platform
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -122,7 +121,6 @@ def write_run(
     seconds: float,
     interrupted: bool = False,
     force: bool = False,
-    add: Callable[[Path], None] = lambda folder: None,
 ) -> None:
     """Write a run, whole or not at all.
 
@@ -143,8 +141,6 @@ def write_run(
         Whether it was stopped before its end.
     force : bool
         Replace a run that is there already.
-    add : callable
-        Gets the folder before it takes its place, to put more into it.
 
     Raises
     ------
@@ -179,7 +175,6 @@ def write_run(
             write_picture(folder / CENTROIDS / centroid_name(number, model.n_clusters), centroid)
         # plain ASCII: a path may hold bytes that are no UTF-8
         (folder / INFO).write_text(json.dumps(info, indent=2, default=_plain) + "\n", "ascii")
-        add(folder)
 
 
 def centroid_name(cluster: int, n_clusters: int) -> str:
