@@ -123,27 +123,25 @@ def _show(judgements: Sequence[NumberJudgement], choice: NumberChoice, n_images:
     for header in ("K", "stability", "distortion", "seconds"):
         table.add_column(header, justify="right")
     table.add_column("")
+    marks = {choice.n_clusters: "<- recommended", **dict.fromkeys(choice.rivals, "as good")}
     for judgement in judgements:
         number = judgement.n_clusters
-        mark = (
-            "<- recommended" if number == choice.n_clusters else "as good" if number in choice.rivals else ""
-        )
         table.add_row(
             str(number),
             f"{judgement.mean_stability:.3f}",
             f"{judgement.distortion:.4f}",
             f"{judgement.seconds:.1f}",
-            mark,
+            marks.get(number, ""),
             style="bold" if number == choice.n_clusters else None,
         )
     console.print(table)
     error = f", give or take {choice.error:.3f}" if choice.error else ""
     console.print(
         Text(
-            f"By {n_images:,} pictures, {n_splits} split{'s' if n_splits > 1 else ''} in two halves. stability: how "
-            f"well two fits, one on each half, agree about all pictures (adjusted Rand index; 1 is perfect, 0 is "
-            f"chance{error}). distortion: mean cost of a picture; it falls with every cluster and says nothing by "
-            "itself.\n"
+            f"By {n_images:,} pictures, {n_splits} split{'s' if n_splits > 1 else ''} in two halves.\n"
+            f"stability: how well two fits, one on each half, agree about all pictures (adjusted Rand index; "
+            f"1 is perfect, 0 is chance{error}).\n"
+            "distortion: mean cost of a picture; it falls with every cluster and says nothing by itself.\n"
             "Stability is no proof: very few clusters can be stable for lack of choice, and a shape with two "
             "common variants may rightly count as two. Look at two or three numbers before you settle."
         )

@@ -81,6 +81,6 @@ def show_estimate(estimate: Estimate) -> None:
         f"  time    about {describe_seconds(estimate.seconds)} (from {describe_seconds(low)} to "
         f"{describe_seconds(high)})\n"
         f"  memory  at most {describe_bytes(estimate.memory_bytes)}\n"
-        "The time is an estimate: alignments of a few of these pictures, timed just now, times a usual number "
-        "of\niterations. The memory is computed from what a fit keeps. Nothing was fitted or written."
+        "The time is an estimate: alignments of a few of these pictures, timed just now, times a usual "
+        "number of\niterations. The memory is computed from what a fit keeps. Nothing was fitted or written."
     )

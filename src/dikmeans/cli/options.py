@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dikmeans.cli.console import describe_shape, say
+from dikmeans.cli.console import say
 from dikmeans.cli.mistakes import Mistake, values_explained
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PICTURES, _MODEL, _OUTPUT = "Pictures", "Clustering", "Output"
 
 
 def _sides(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"([1-9]\d{0,4})\s*[x×,]\s*([1-9]\d{0,4})", text.strip())
+    match = re.fullmatch(r"([1-9]\d{0,4})\s*[x,]\s*([1-9]\d{0,4})", text.strip())
     if match is None:
         raise typer.BadParameter(f"{text!r}: expected rows x columns, such as 28x28.")
     return int(match[1]), int(match[2])
@@ -142,13 +142,10 @@ def load_pictures(source: Source, *, at_least: int, why: str) -> ImageSet:
     """Read pictures; too few of them are a mistake, odd ones get a note."""
     images = source.load()
     if len(images) < at_least:
-        raise Mistake(
-            f"There are {len(images)} pictures of {describe_shape(images.shape)} in {source.name}; {why} needs "
-            f"at least {at_least}."
-        )
+        raise Mistake(f"There are {len(images)} pictures in {source.name}; {why} needs at least {at_least}.")
     if images.has_light_background and not source.options.get("invert"):
         say(
-            "note: the pictures seem to be dark on a light ground. Clusters usually get better with --invert, "
-            "which makes the ground 0."
+            "note: the pictures seem to be dark on a light ground. Clusters usually get better with "
+            "--invert, which makes the ground 0."
         )
     return images

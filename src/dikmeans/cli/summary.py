@@ -33,8 +33,8 @@ def show_run(run: RunFolder) -> None:
     n_images = info["input"]["n_images"]
     console.print(
         Text(
-            f"{len(info['sizes'])} clusters of {n_images:,} pictures ({describe_shape(info['input']['shape'])}) "
-            f"in {describe_seconds(info['seconds'])}; distortion {info['distortion']:.4g}, "
+            f"{len(info['sizes'])} clusters of {n_images:,} pictures "
+            f"({describe_shape(info['input']['shape'])}) in {describe_seconds(info['seconds'])}; distortion {info['distortion']:.4g}, "
             f"{info['distortion'] / n_images:.4f} a picture."
         )
     )
@@ -54,14 +54,14 @@ def show_run(run: RunFolder) -> None:
     console.print(table)
     console.print(
         Text(
-            f"cost: how badly a picture fits its centroid. unsure: pictures whose second choice costs less than "
-            f"{UNSURE:.0%} more."
+            "cost: how badly a picture fits its centroid. unsure: pictures whose second choice costs less "
+            f"than {UNSURE:.0%} more."
         )
     )
 
 
 def printable(name: str) -> str:
-    """A file's name without what would confuse a terminal.
+    r"""A file's name without what would confuse a terminal.
 
     Examples
     --------

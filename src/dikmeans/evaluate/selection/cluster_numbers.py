@@ -1,7 +1,7 @@
 """How many clusters? Numbers are judged by stability; the distortion stands beside it, for it always falls.
 
 For every K the images are split in two at random, a few times. Two models, each fitted on one half, then
-label all images: where both see the same clusters, K is a number that the data repeat, not one that chance made.
+label all images: where both see the same clusters, K is a number that the data repeat, not a whim of chance.
 See docs/protocol.md for how far this can be trusted.
 """
 
