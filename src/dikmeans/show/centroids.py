@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans.images import displayable
 from dikmeans.show.style import require_pyplot
 
 
@@ -44,9 +45,3 @@ def centroid_rows(rows: Mapping[str, np.ndarray], *, title: str | None = None, c
     if title:
         figure.suptitle(title, fontsize=11)
     return figure
-
-
-def displayable(picture: np.ndarray) -> np.ndarray:
-    """A picture stretched to [0, 1]: its own darkest and lightest value, or zero if that is lower."""
-    low, high = min(float(picture.min()), 0.0), float(picture.max())
-    return (picture - low) / (high - low) if high > low else np.zeros_like(picture)
