@@ -148,7 +148,7 @@ class Alignments:
         parameters, status, costs = self.parameters.copy(), self.status.copy(), self.costs.copy()
         for k in np.unique(chosen):
             rows = np.flatnonzero(chosen == k)
-            bank = self._aligner.bank(self._centroids[k : k + 1])
+            bank = self._aligner.bank(self._centroids[k : k + 1], numbers=np.array([k]))
             fits = fit_images(self._aligner, self._images[rows], bank, n_jobs=n_jobs)
             parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[:, 0], 1, 2)
             status[rows], costs[rows, k] = fits.status[:, 0], fits.costs[:, 0]
@@ -229,4 +229,4 @@ class Alignments:
     @cached_property
     def bending_cost(self) -> np.ndarray:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
-        return self._aligner.penalty(self._deltas) * energies_of(self._images)
+        return self._aligner.penalty(self._deltas, self.labels) * energies_of(self._images)
