@@ -77,7 +77,7 @@ class CentroidBank:
 
 
 class Aligner:
-    """The measure with its solver, for pictures of one shape.
+    r"""The measure with its solver, for pictures of one shape.
 
     Internally pictures are (n, C, rows, columns) arrays of float32.
 
@@ -90,8 +90,8 @@ class Aligner:
     solver : Solver
     stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
         A penalty for each centroid, in place of smoothness times bending: the cost of a warp is then
-        :math:`\\delta^T Q_k\\,\\delta` in units of the image's energy, where :math:`\\delta` are its parameters less the
-        identity, all rows before all columns.
+        :math:`\delta^T Q_k\,\delta` in units of the image's energy, where :math:`\delta` are its
+        parameters less the identity, those of the rows before those of the columns.
     """
 
     dtype: Any = np.float32

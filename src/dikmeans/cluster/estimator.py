@@ -35,11 +35,11 @@ from dikmeans.images import (
     flatten,
     from_channels_first,
     refuse_non_finite,
-    scale_to_unit_norm,
     stack,
     table_rules,
     to_channels_first,
 )
+from dikmeans.normalise import NORMALISERS, choose_normaliser
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -88,9 +88,12 @@ class DIKMeans(
         let an image hide from its centroid the parts that do not fit.
     border : {"zero", "edge"}, default="zero"
         What lies outside a picture: zeros, or its edge pixels continued.
-    normalize : {"unit"} or None, default="unit"
-        Scale every image to unit norm first, which makes the clustering blind to brightness; or
-        take images as they are. Centroids live in the space of the normalised images.
+    normalize : {"auto", "unit", "detail"} or None, default="auto"
+        What is done to every image first. "unit": it is scaled to unit norm, which makes the clustering
+        blind to brightness. "detail": its local mean is taken away before, which leaves edges and
+        features. None: it is taken as it is. "auto" is "detail" for images without a dark background,
+        such as faces, and "unit" for all others; see `dikmeans.normalise`. Centroids live in the space
+        of the normalised images.
     unit_norm_centroids : bool, default=False
         Keep centroids at unit norm, the paper's constraint. Advisable with "image-to-centroid",
         where images could otherwise shrink together with their centroid.
@@ -151,6 +154,8 @@ class DIKMeans(
         The first centroids of that run.
     image_shape_ : tuple of int
         Shape of the pictures.
+    normalize_ : str or None
+        What was done to the images first: `normalize`, or what "auto" chose.
     solver_ : Solver
         The solver that was used.
     n_features_in_ : int
@@ -185,7 +190,7 @@ class DIKMeans(
         "stiffness": [StrOptions({"learned", "uniform"})],
         "direction": [StrOptions(set(DIRECTIONS))],
         "border": [StrOptions(set(PAD_MODES))],
-        "normalize": [StrOptions({"unit"}), None],
+        "normalize": [StrOptions({"auto", "unit", "detail"}), None],
         "unit_norm_centroids": ["boolean"],
         "solver": [StrOptions(set(SOLVERS)), Solver],
         "init": [StrOptions(set(SEEDINGS)), "array-like"],
@@ -211,7 +216,7 @@ class DIKMeans(
         stiffness: str = "learned",
         direction: str = DEFAULT_DIRECTION,
         border: str = "zero",
-        normalize: str | None = "unit",
+        normalize: str | None = "auto",
         unit_norm_centroids: bool = False,
         solver: str | Solver = "quasi-newton",
         init: Any = "k-means++",
@@ -364,10 +369,11 @@ class DIKMeans(
         table, shape = flatten(X, wanted)
         table = validate_data(self, table, reset=reset, **table_rules(table))
         refuse_non_finite(table)
+        images = to_channels_first(table, shape)
         if reset:
             self.image_shape_ = shape
-        images = to_channels_first(table, shape)
-        return scale_to_unit_norm(images) if self.normalize == "unit" else images
+            self.normalize_ = choose_normaliser(images) if self.normalize == "auto" else self.normalize
+        return NORMALISERS[self.normalize_](images)
 
     def _shape_for_new(self, X: Any) -> ImageShape | None:
         """What new images must look like; sizes that differ are refused in the user's words."""
@@ -421,7 +427,7 @@ class DIKMeans(
                 f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
                 f"{self.n_clusters} of shape {self.image_shape_} are needed."
             )
-        return scale_to_unit_norm(centroids) if self.normalize == "unit" else centroids
+        return NORMALISERS[self.normalize_](centroids)
 
     def _aligner(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
         return make_aligner(

@@ -1,20 +1,21 @@
 r"""Learned stiffness: which deformations are usual, read off a clustering.
 
-Bending energy calls a deformation costly if it bends, and nothing else. But sevens slant, ones grow long, and no five
-turns upside down: what is usual depends on what the pictures show. Once the bending energy has led to a
-clustering, the parameters :math:`\delta_i` of all images onto their own centroids tell, and the penalty becomes
+Bending energy calls a deformation costly if it bends, and nothing else. But sevens slant, ones grow long,
+and no five turns upside down: what is usual depends on what the pictures show. Once the bending energy has
+led to a clustering, the warps between all images and their own centroids, with parameters :math:`\delta_i`
+less the identity, tell, and the penalty becomes
 
 .. math::
     \delta^T Q_k\,\delta, \qquad Q_k = s\,C_k^{-1}, \qquad
     C_k = (1 - m)\,\mathrm{cov}_k(\delta) + m\,\overline{\mathrm{cov}}(\delta) + r I,
 
-the Mahalanobis distance from the deformation that is usual in cluster k (:math:`\overline{\mathrm{cov}}` is the mean
-over all clusters, :math:`r` a share of its mean variance). Directions in which members vary become cheap, all
-others, affine ones included, dear. The scale :math:`s` is set so that deformation makes up a fixed part of the
-members' cost.
+the Mahalanobis distance from the deformation that is usual in cluster k (:math:`\overline{\mathrm{cov}}` is
+the mean over all clusters, :math:`r` a share of its mean variance). Directions in which members vary become
+cheap, all others, affine ones included, dear. The scale :math:`s` is set so that deformation makes up a
+fixed part of the members' cost.
 
-It is learned from warps that were found under the bending energy and then held fixed: learned again and again from
-its own warps it would shrink to nothing.
+It is learned from warps that were found under the bending energy and then held fixed: learned again and
+again from its own warps it would shrink to nothing.
 """
 
 from __future__ import annotations
@@ -63,10 +64,8 @@ def learn_stiffness(task: Task, clustering: Clustering) -> np.ndarray | None:
     covariances += RIDGE * variance * np.eye(len(pooled))
     inverses = np.stack([linalg.inv(covariance, assume_a="pos") for covariance in covariances])
     distances = np.empty(len(deltas))
-    for k in range(n_clusters):
-        members = labels == k
-        distances[members] = np.einsum(
-            "ni,ij,nj->n", deltas[members], inverses[k], deltas[members], optimize=True
-        )
+    for cluster, inverse in enumerate(inverses):
+        some = deltas[labels == cluster]
+        distances[labels == cluster] = np.einsum("ni,ij,nj->n", some, inverse, some, optimize=True)
     scale = DEFORMATION_SHARE * usual_residual / np.average(distances, weights=task.weights)
     return scale * inverses

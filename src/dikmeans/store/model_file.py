@@ -24,12 +24,13 @@ from dikmeans.align.solvers import SOLVERS, Solver, make_solver
 from dikmeans.atomic import atomic_write
 from dikmeans.cluster.history import History, Iteration
 from dikmeans.images import check_image_shape
+from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
 VERSION = 2
 _TENSORS = {"cluster_centers", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
-_FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "learned_stiffness", "history"}
+_FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
 
 
 class ModelFileError(ValueError):
@@ -58,6 +59,7 @@ def save_model(model: Any, path: Any) -> None:
             "n_features_in": int(model.n_features_in_),
             "inertia": model.inertia_,
             "n_iter": model.n_iter_,
+            "normalize": model.normalize_,
             "learned_stiffness": model.stiffness_ is not None,
             "history": asdict(model.history_),
         },
@@ -139,6 +141,9 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         model._validate_params()
         shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
         model.solver_ = make_solver(model.solver)
+        model.normalize_ = fitted["normalize"]
+        if model.normalize_ not in NORMALISERS:
+            raise ValueError(f"normalize={model.normalize_!r} is not known.")
         n_parameters = 2 * model._aligner(model.warp).n_basis
     except ValueError as error:
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
