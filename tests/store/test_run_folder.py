@@ -128,7 +128,7 @@ def test_a_run_of_a_later_version_says_so(made, tmp_path):
     run = made[2](tmp_path / "run")
     info = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**info, "version": 2}))
-    with pytest.raises(RunFolderError, match="run format version 2; this dikmeans .* reads version 1"):
+    with pytest.raises(RunFolderError, match=r"run format version 2; this dikmeans .* reads version 1"):
         open_run(run)
 
 
