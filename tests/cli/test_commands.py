@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -219,3 +220,20 @@ def test_killed_while_writing_it_leaves_no_half_written_run(begin, fitted, pictu
         assert open_run(run).model.n_clusters == 3  # the old run, whole
     else:
         assert not run.exists()
+
+
+def test_report_gets_the_runs_own_pictures_and_says_where_the_page_is(fitted, tmp_path, monkeypatch):
+    calls = []
+
+    def write_report(path, model, image_set, *, max_pictures=2000, title=None, progress=None):
+        progress(0.5, "half")
+        calls.append((path, model.n_clusters, image_set.names, max_pictures, title))
+
+    monkeypatch.setitem(sys.modules, "dikmeans.show.report", SimpleNamespace(write_report=write_report))
+    run = open_run(fitted[0])
+    done = invoke("report", run.path, "-o", tmp_path / "page.html", "--max-pictures", 7, "--title", "Mine")
+    assert done.exit_code == 0, done.output
+    assert calls == [(tmp_path / "page.html", 3, tuple(row.file for row in run.labels), 7, "Mine")]
+    assert done.stdout == f"Report: {tmp_path / 'page.html'}\n"
+    invoke("report", run.path)
+    assert calls[1][0] == run.path / "report.html"
