@@ -29,7 +29,9 @@ class EuclideanAligner:
         self.warp = warp
         self.direction = direction
 
-    def bank(self, centroids: np.ndarray, *, warm: bool = False) -> np.ndarray:
+    def bank(
+        self, centroids: np.ndarray, *, warm: bool = False, numbers: np.ndarray | None = None
+    ) -> np.ndarray:
         """Nothing to prepare."""
         return centroids
 
@@ -50,10 +52,14 @@ class EuclideanAligner:
         )
         return Fits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
 
-    def penalty(self, deltas: np.ndarray) -> np.ndarray:
+    def penalty(self, deltas: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Nothing bends."""
         return np.zeros(len(deltas))
 
     def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
         """The pictures as they are."""
         return pictures[which]
+
+    def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+        """The pictures as they are: without a warp every pixel is its own place."""
+        return pictures

@@ -79,6 +79,10 @@ class DIKMeans(
     smoothness : float, default=0.3
         Weight of the bending energy: larger is stiffer, 0 leaves the warp free. Its unit is the energy
         of the image, so it does not depend on the scale of the pixels.
+    stiffness : {"learned", "uniform"}, default="learned"
+        What a warp costs in the end. "uniform": smoothness times bending, alike for all clusters.
+        "learned": once a clustering has been found that way, unusual deformations cost more than usual
+        ones, cluster by cluster; see `dikmeans.cluster.stiffness`. Has no effect if `smoothness` is 0.
     direction : {"centroid-to-image", "image-to-centroid"}, default="centroid-to-image"
         Which of the two is warped. The paper warps the image; warping the centroid instead does not
         let an image hide from its centroid the parts that do not fit.
@@ -136,6 +140,8 @@ class DIKMeans(
         Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
         scratch as `predict` does. The last entry of `history_`, with alignments that were improved
         iteration by iteration, is a little lower.
+    stiffness_ : array of shape (K, 2 n_basis, 2 n_basis) or None
+        Learned penalty of each centroid's warps, or None if they are penalised by their bending.
     n_iter_ : int
         Lloyd iterations of the run that was kept, all phases together but trials of swaps.
     history_ : History
@@ -176,6 +182,7 @@ class DIKMeans(
             "array-like",
         ],
         "smoothness": [Interval(Real, 0, None, closed="left")],
+        "stiffness": [StrOptions({"learned", "uniform"})],
         "direction": [StrOptions(set(DIRECTIONS))],
         "border": [StrOptions(set(PAD_MODES))],
         "normalize": [StrOptions({"unit"}), None],
@@ -201,6 +208,7 @@ class DIKMeans(
         warp: str = "tps",
         landmarks: Any = "auto",
         smoothness: float = DEFAULT_SMOOTHNESS,
+        stiffness: str = "learned",
         direction: str = DEFAULT_DIRECTION,
         border: str = "zero",
         normalize: str | None = "unit",
@@ -222,6 +230,7 @@ class DIKMeans(
         self.warp = warp
         self.landmarks = landmarks
         self.smoothness = smoothness
+        self.stiffness = stiffness
         self.direction = direction
         self.border = border
         self.normalize = normalize
@@ -273,6 +282,7 @@ class DIKMeans(
         """
         published: dict[str, Any] = {
             "smoothness": 0.0,
+            "stiffness": "uniform",
             "direction": "image-to-centroid",
             "normalize": "unit",
             "unit_norm_centroids": True,
@@ -391,6 +401,7 @@ class DIKMeans(
             warp=self.warp,
             smoothness=self.smoothness,
             aligner=self._aligner,
+            learn_stiffness=self.stiffness == "learned" and self.warp != "none" and self.smoothness > 0,
             use_curriculum=self.curriculum,
             n_swaps=int(n_swaps),
             search_size=max(int(search_size), self.n_clusters),
@@ -399,7 +410,7 @@ class DIKMeans(
             unit_norm=self.unit_norm_centroids,
             n_jobs=self.n_jobs,
         )
-        plan.aligner(self.warp, 1.0)  # whatever is wrong with the measure is said before any work
+        plan.aligner(self.warp, 1.0, None)  # whatever is wrong with the measure is said before any work
         return plan
 
     def _given_centroids(self) -> np.ndarray:
@@ -412,15 +423,16 @@ class DIKMeans(
             )
         return scale_to_unit_norm(centroids) if self.normalize == "unit" else centroids
 
-    def _aligner(self, warp: str, stiffness: float = 1.0) -> Any:
+    def _aligner(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
         return make_aligner(
             self.image_shape_,
             warp=warp,
             landmarks=self.landmarks,
-            smoothness=self.smoothness * stiffness,
+            smoothness=self.smoothness * stiffer,
             direction=self.direction,
             border=self.border,
             solver=self.solver,
+            stiffness=stiffness,
         )
 
     def _keep(self, run: Run, images: np.ndarray) -> None:
@@ -432,6 +444,7 @@ class DIKMeans(
         self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
         self.labels_ = run.result.labels.astype(np.int32)
         self.inertia_ = run.result.distortion
+        self.stiffness_ = run.stiffness
         self.history_ = run.history
         self.n_iter_ = len(run.history.iterations)
         self._n_features_out = self.n_clusters
@@ -451,7 +464,7 @@ class DIKMeans(
         return to_channels_first(flat, self.image_shape_)
 
     def _costs(self, images: np.ndarray, *, prune: float) -> np.ndarray:
-        aligner = self._aligner(self.warp)
+        aligner = self._aligner(self.warp, stiffness=self.stiffness_)
         bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
         images = images.astype(aligner.dtype, copy=False)
         return cost_matrix(aligner, images, bank, prune=prune, n_jobs=self.n_jobs)
@@ -494,8 +507,15 @@ class DIKMeans(
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return -float(weights @ self._costs(images, prune=PRUNE_COLD).min(axis=1))
 
-    def align(self, X: Any) -> Alignments:
+    def align(self, X: Any, labels: Any = None) -> Alignments:
         """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.
+
+        Parameters
+        ----------
+        X : array of images
+        labels : int array of shape (N,), optional
+            The centroid each image is aligned with, to see how it would fit elsewhere; by default the
+            one it is assigned to.
 
         Examples
         --------
@@ -507,14 +527,15 @@ class DIKMeans(
         """
         check_is_fitted(self)
         images = self._check_images(X, reset=False)
-        return align_to_own(
-            self._aligner(self.warp),
+        alignments = align_to_own(
+            self._aligner(self.warp, stiffness=self.stiffness_),
             images,
             self._centroid_pictures(),
             self.image_shape_,
             prune=PRUNE_COLD,  # as `predict` does, so that both name the same cluster
             n_jobs=self.n_jobs,
         )
+        return alignments if labels is None else alignments.onto(labels, n_jobs=self.n_jobs)
 
     # -- files and scikit-learn ------------------------------------------------------------------
 
