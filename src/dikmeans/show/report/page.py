@@ -1,8 +1,8 @@
 """The page: template, style, scripts and data, put together into one file that may load nothing else.
 
 A content security policy in the page forbids every request, and every script and style but the two that are
-named by their hash. The data are JSON in which `<` is written as an escape, so that no name of a file, whatever
-it contains, can end the element it stands in.
+named by their hash. The data are JSON in which `<` is written as an escape, so that no name of a file,
+whatever it contains, can end the element it stands in.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ def choose_shown(labels: np.ndarray, max_pictures: int, n_pixels: int) -> np.nda
         return np.arange(n)
     rng = np.random.default_rng(0)
     shuffled = rng.permutation(n)
-    # In each cluster the r-th of m members, in random order, has the place (r + 1/2) / m: the first places of all,
-    # in order, are an even share of each cluster. The first member of a cluster comes before all others.
+    # In each cluster the r-th of m members, in random order, has the place (r + 1/2) / m: the first places of
+    # all are an even share of each cluster. The first member of a cluster comes before all others.
     places = np.empty(n)
     for k in np.unique(labels):
         members = shuffled[labels[shuffled] == k]

@@ -16,15 +16,16 @@ function showCluster(k) {
   const cluster = DATA.clusters[k], members = MEMBERS[k];
   const wall = el("div", { class: "wall", id: "members", role: "group", "aria-label": `Members of cluster ${k}` });
   const watch = watchVisible((tile) => tile.redraw());
-  leaveView = watch.stop;
+  const watchOthers = watchVisible((tile) => tile.redraw());
+  leaveView = () => { watch.stop(); watchOthers.stop(); };
   const mean = newCanvas("large", "Mean of the members at this point of the slide");
   const meanOf = [...members].sort(SORTS.best[1]).slice(0, MOST_IN_MEAN);
-  mean.paint = () => paintMean(mean, meanOf, state.t);
+  mean.paint = () => paintMean(mean, meanOf, state.slides.wall);
   const redraw = () => {
     for (const tile of watch.visible) tile.redraw();
     mean.paint();
   };
-  const slider = alignSlider(redraw);
+  const slider = alignSlider("wall", redraw);
   playCurrent = slider.play;
 
   const fill = () => {
@@ -56,7 +57,7 @@ function showCluster(k) {
     MAIN.append(el("section", {},
       el("div", { class: "bar-of-tools" },
         el("h2", {}, "Members"), el("label", {}, "Sort ", sort)),
-      el("p", { class: "note" }, K > 1 ? "Under each: its cost, and, if the next cluster is close, which one it almost went to and by how much it costs more there." : "Under each: its cost."),
+      el("p", { class: "note" }, K > 1 ? `Under each: its cost, and, if another cluster is close, the centroid it almost went to and how much more it costs there.${DATA.classes ? " A label in colour differs from that of the cluster." : ""}` : "Under each: its cost."),
       wall));
     fill();
     mean.paint();
@@ -65,7 +66,7 @@ function showCluster(k) {
   if (nearly.length) {
     const others = el("div", { class: "wall" }, ...nearly.map((slot) => memberTile(slot, true)));
     MAIN.append(el("section", {}, el("h2", {}, "Almost came here"), el("p", { class: "note" }, "Pictures of other clusters that have this one as their second choice, the closest calls first."), others));
-    for (const tile of others.children) watch.observe(tile);
+    for (const tile of others.children) watchOthers.observe(tile);
     roving(others);
   }
 }
@@ -84,17 +85,21 @@ const isNear = (slot) => K > 1 && marginOf(slot) < 0.25 * CANDIDATES[0].cost[slo
 function memberTile(slot, elsewhere = false) {
   const canvas = newCanvas();
   const chip = elsewhere
-    ? el("span", { class: "near" }, `in ${LABELS[slot]}`)
-    : isNear(slot) ? el("span", { class: "near" }, `almost ${CANDIDATES[1].cluster[slot]}, +${percent(marginOf(slot))}`) : null;
+    ? nearChip("in", LABELS[slot], "")
+    : isNear(slot) ? nearChip("almost", CANDIDATES[1].cluster[slot], `+${percent(marginOf(slot))}`) : null;
   const wrong = DATA.classes && matchedClass(LABELS[slot]) !== classOf(slot);
-  const label = `${nameOf(slot)}, cost ${percent(CANDIDATES[0].cost[slot])}${chip ? `, ${chip.textContent}` : ""}`;
+  const label = `${nameOf(slot)}, cost ${percent(CANDIDATES[0].cost[slot])}${chip ? `, ${chip.title}` : ""}`;
   const tile = el("button", {
     type: "button", class: `tile${chip ? " is-near" : ""}`, "data-slot": slot, title: nameOf(slot), "aria-label": label,
     click: () => { location.hash = `picture-${indexOf(slot)}`; },
-  }, canvas, el("small", {}, percent(CANDIDATES[0].cost[slot]), wrong ? el("em", {}, ` ${className(classOf(slot))}`) : null), chip);
-  tile.redraw = () => paintPicture(canvas, alignedValues(slot, elsewhere ? 0 : state.t));
+  }, canvas, el("small", {}, percent(CANDIDATES[0].cost[slot]), wrong ? el("em", { title: `its label is ${className(classOf(slot))}` }, ` ${className(classOf(slot))}`) : null), chip);
+  tile.redraw = () => paintPicture(canvas, alignedValues(slot, elsewhere ? 0 : state.slides.wall));
   canvas.paint = tile.redraw;
   return tile;
+}
+
+function nearChip(word, k, margin) {
+  return el("span", { class: "near", title: `${word} cluster ${k} ${margin}`.trim(), "data-near": k }, word === "almost" ? "→" : word, centroidCanvas(k), margin);
 }
 
 function paintMean(canvas, slots, t) {

@@ -276,7 +276,7 @@ function confusionMatrix() {
       cell.style.setProperty("--share", sums[r] ? n / sums[r] : 0);
       return cell;
     })))));
-  const share = (v) => `${(100 * v).toFixed(1)} %`;
+  const share = (v) => `${(100 * v).toFixed(1)}\u202f%`;
   return el("section", {}, el("h2", {}, "Labels and clusters"),
     el("p", { class: "note" }, `Rows: the labels given. Columns: clusters, matched one to one so that most pictures lie on the diagonal: ${share(scores.accuracy)} do. Normalised mutual information ${share(scores.nmi)}, adjusted Rand index ${share(scores.ari)}. All ${count(DATA.total)} pictures are counted; labels were not used to find the clusters.`),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" }, table));

@@ -38,7 +38,7 @@ function sampleNote() {
 
 function figures(mean) {
   const tile = (value, name, beside) => el("div", { class: "figure" }, el("strong", {}, value), el("span", {}, name), beside ? el("small", {}, beside) : null);
-  const share = (v) => `${(100 * v).toFixed(1)} %`;
+  const share = (v) => `${(100 * v).toFixed(1)}\u202f%`;
   const cohesion = 1 - mean / DATA.energy;
   const tiles = [tile(share(cohesion), "cohesion", DATA.baseline ? `K-means ${share(1 - DATA.baseline.distortion / DATA.total / DATA.energy)}` : "share of the energy explained")];
   const found = DATA.agreement;
@@ -60,15 +60,14 @@ function clusterCards() {
     const pair = el("span", { class: "pair" }, el("span", { class: "mine" }, centroidCanvas(k, "large", `Centroid of cluster ${k}`)));
     if (BASELINE) {
       const canvas = painted(newCanvas("large", `K-means centroid beside cluster ${k}`), (c) => paintCentroid(c, BASELINE[k]));
-      pair.append(el("span", { class: "theirs" }, canvas, el("small", {}, `K-means · ${count(DATA.baseline.sizes[k])}`)));
-      pair.querySelector(".mine").append(el("small", {}, count(cluster.size)));
+      pair.append(el("span", { class: "theirs" }, canvas, el("small", {}, `K-means, ${count(DATA.baseline.sizes[k])}`)));
     }
     const matched = matchedClass(k);
     return el("a", { class: "card", href: `#cluster-${k}`, "data-cluster": k },
       pair,
       el("span", { class: "caption" },
         el("b", {}, `Cluster ${k}`),
-        matched === null ? null : el("span", { class: "chip" }, `${className(matched)} · ${Math.round(100 * purity(k))} %`)),
+        matched === null ? null : el("span", { class: "chip" }, `${className(matched)} · ${Math.round(100 * purity(k))}\u202f%`)),
       cluster.size
         ? el("span", { class: "meta" }, `${plural(cluster.size, "picture")}, cohesion ${percent(DATA.energy - cluster.cost, 0)}`)
         : el("span", { class: "meta" }, "empty: no picture is nearest to it"),
@@ -102,7 +101,7 @@ function distortionCurve() {
   for (const share of [0, 0.5, 1]) {
     chart.append(svg("line", { x1: left, x2: width - right, y1: y(share * high), y2: y(share * high), class: "rule" }));
     const label = svg("text", { x: left - 8, y: y(share * high) + 4, "text-anchor": "end" });
-    label.textContent = `${(share * high).toFixed(0)} %`;
+    label.textContent = `${(share * high).toFixed(0)}\u202f%`;
     chart.append(label);
   }
   groups.forEach((group, g) => {

@@ -1,6 +1,7 @@
 // From values to canvases: tones that follow the page's theme, residuals, grids; signals as curves.
 
-const state = { theme: null, inverted: false, t: 0 };
+// slides: how far the pictures are aligned, on the wall of a cluster and in the view of one picture
+const state = { theme: null, inverted: false, slides: { wall: 0, picture: 1 } };
 
 function isDark() {
   return state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -109,9 +110,6 @@ function drawGrid(svg, grid, t) {
   for (const c of stops(COLUMNS)) line(Array.from({ length: ROWS }, (_, r) => at(r, c)));
 }
 
-// Twenty colours that can be told apart on either ground; more classes repeat them.
-const HUES = [215, 25, 140, 330, 55, 275, 175, 0, 90, 245];
-function colourOf(number) {
-  const hue = HUES[number % HUES.length], second = Math.floor(number / HUES.length) % 2;
-  return isDark() ? `hsl(${hue} ${second ? 45 : 75}% ${second ? 76 : 63}%)` : `hsl(${hue} ${second ? 45 : 72}% ${second ? 30 : 45}%)`;
-}
+// Ten colours that can be told apart on either ground; further ones go round the circle by the golden angle.
+const COLOURS = ["#3b7dd8", "#ee8a1d", "#2f9e44", "#d6336c", "#c9a900", "#7048e8", "#14a3a3", "#a0522d", "#84b81e", "#7f8694"];
+const colourOf = (number) => COLOURS[number] ?? `hsl(${(137.5 * number) % 360} 60% ${number % 2 ? 45 : 62}%)`;

@@ -51,18 +51,18 @@ function clusterName(k) {
   return matched === null ? `Cluster ${k}` : `Cluster ${k} · ${className(matched)}`;
 }
 
-// A slider from "as they are" to "aligned" with a button that plays it; `change` is called with t in [0, 1].
-function alignSlider(change) {
+// A slider from "as it is" to "aligned" with a button that plays it; `change` is called with t in [0, 1].
+function alignSlider(which, change) {
   const input = el("input", {
-    type: "range", min: 0, max: 1, step: 0.01, value: state.t, id: "align", "aria-label": "From as it is to aligned",
+    type: "range", min: 0, max: 1, step: 0.01, value: state.slides[which], id: "align", "aria-label": "From as it is to aligned",
     input: () => { stop(); set(Number(input.value)); },
   });
   let frame = 0;
-  const set = (t) => { state.t = t; input.value = t; change(t); };
+  const set = (t) => { state.slides[which] = t; input.value = t; change(t); };
   const stop = () => cancelAnimationFrame(frame);
   const play = () => {
     stop();
-    const from = state.t, to = from < 0.5 ? 1 : 0, begin = performance.now();
+    const from = state.slides[which], to = from < 0.5 ? 1 : 0, begin = performance.now();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(to);
     const tick = (now) => {
       const share = Math.min(1, (now - begin) / 900), eased = share * share * (3 - 2 * share);
@@ -86,7 +86,7 @@ function watchVisible(work) {
       else visible.delete(entry.target);
     }
   }, { rootMargin: "120px" });
-  return { observe: (element) => observer.observe(element), visible, stop: () => observer.disconnect() };
+  return { observe: (element) => observer.observe(element), visible, stop: () => { observer.disconnect(); visible.clear(); } };
 }
 
 // Arrow keys among the buttons of a wall; only one of them is in the tab order.

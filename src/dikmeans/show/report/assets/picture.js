@@ -6,7 +6,7 @@ function showPicture(slot) {
   const step = (by) => `#picture-${indexOf(order[(here + by + order.length) % order.length])}`;
   const rows = CANDIDATES.map((_, rank) => candidateRow(slot, rank));
   const redraw = (t) => rows.forEach((row) => row.redraw(t));
-  const slider = alignSlider(redraw);
+  const slider = alignSlider("picture", redraw);
   playCurrent = slider.play;
   leaveView = () => {};
 
@@ -29,7 +29,7 @@ function showPicture(slot) {
       ...rows.map((row) => row.element),
       barLegend("Bars: cost of this picture")),
     el("section", {}, el("h2", {}, "All clusters"), el("p", { class: "note" }, "What this picture costs with each centroid, cheapest first."), allCosts(slot)));
-  redraw(state.t);
+  redraw(state.slides.picture);
 }
 
 function explanation() {
@@ -63,7 +63,7 @@ function candidateRow(slot, rank) {
   const bent = newCanvas("large", `Bent, cluster ${k}`), back = newCanvas("large", `Picture brought back, cluster ${k}`);
   const residual = newCanvas("large", `Residual, cluster ${k}`);
   const mesh = svg("svg", { class: "mesh", viewBox: `0 0 ${COLUMNS} ${ROWS}`, "aria-hidden": "true" });
-  const limit = 0.8 * Math.max(1e-9, ...[0].concat(...[CENTROIDS[k].reduce((a, v) => Math.max(a, Math.abs(v)), 0)]));
+  const limit = 0.8 * CENTROIDS[k].reduce((most, v) => Math.max(most, Math.abs(v)), 1e-9);
   const draw = (t) => {
     const warped = resample(source, forward, t);
     if (centroidWarped) paintCentroid(bent, warped); else paintValues(bent, warped, DATA.tone.low * GAIN[slot], DATA.tone.high * GAIN[slot]);
@@ -71,22 +71,22 @@ function candidateRow(slot, rank) {
     paintPicture(back, alignedValues(slot, t, rank));
     drawGrid(mesh, lines, t);
   };
-  bent.paint = () => draw(state.t);
+  bent.paint = () => draw(state.slides.picture);
   const full = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
   const aligned = DATA.warp !== "none";
   const element = el("article", { class: `candidate${rank === 0 ? " own" : ""}` },
     el("header", {},
       el("a", { href: `#cluster-${k}` }, clusterName(k)),
       el("span", { class: "chip" }, rank === 0 ? "its cluster" : `+${percent(fit.cost[slot] - CANDIDATES[0].cost[slot])}`)),
-    el("div", { class: "steps" },
+    el("div", { class: "body" }, el("div", { class: "steps" },
       labelled(centroidCanvas(k, "large", `Centroid ${k}`), "centroid"),
       aligned ? el("figure", {}, el("span", { class: "stack" }, bent, mesh), el("figcaption", {}, centroidWarped ? "bent onto the picture" : "picture, bent")) : null,
       labelled(residual, "residual"),
       aligned && centroidWarped ? labelled(back, "picture, brought back") : null),
     el("div", { class: "split" },
       costBar(fit.cost[slot], fit.bending[slot], full),
-      el("p", {}, el("b", {}, percent(fit.cost[slot])), aligned ? ` = ${percent(fit.cost[slot] - fit.bending[slot])} misfit + ${percent(fit.bending[slot], 2)} bending` : "",
-        fit.folded[slot] > 0 ? ` · folds ${(100 * fit.folded[slot]).toFixed(1)} % of the picture` : "")));
+      el("p", {}, el("b", {}, percent(fit.cost[slot])), aligned ? `${percent(fit.cost[slot] - fit.bending[slot])} misfit + ${percent(fit.bending[slot], 2)} bending` : "",
+        fit.folded[slot] > 0 ? ` · folds ${(100 * fit.folded[slot]).toFixed(1)}\u202f% of the picture` : ""))));
   return { element, redraw: draw };
 }
 
