@@ -17,7 +17,8 @@ function showCluster(k) {
   const wall = el("div", { class: "wall", id: "members", role: "group", "aria-label": `Members of cluster ${k}` });
   const watch = watchVisible((tile) => tile.redraw());
   const watchOthers = watchVisible((tile) => tile.redraw());
-  leaveView = () => { watch.stop(); watchOthers.stop(); };
+  let left = false;
+  leaveView = () => { watch.stop(); watchOthers.stop(); left = true; };
   const mean = newCanvas("large", "Mean of the members at this point of the slide");
   const meanOf = [...members].sort(SORTS.best[1]).slice(0, MOST_IN_MEAN);
   mean.paint = () => paintMean(mean, meanOf, state.slides.wall);
@@ -61,6 +62,7 @@ function showCluster(k) {
       wall));
     fill();
     mean.paint();
+    invertAhead(meanOf, () => left, () => mean.paint());
   }
   const nearly = nearlyHere(k);
   if (nearly.length) {
@@ -102,7 +104,23 @@ function nearChip(word, k, margin) {
   return el("span", { class: "near", title: `${word} cluster ${k} ${margin}`.trim(), "data-near": k }, word === "almost" ? "→" : word, centroidCanvas(k), margin);
 }
 
-function paintMean(canvas, slots, t) {
+// Finding inverses takes a millisecond a picture: done in small portions before anyone slides.
+function invertAhead(slots, stopped, done) {
+  let next = 0;
+  const portion = () => {
+    const end = performance.now() + 8;
+    while (next < slots.length && performance.now() < end) alignedGrid(0, slots[next++]);
+    if (stopped()) return;
+    if (next < slots.length) setTimeout(portion, 0);
+    else done();
+  };
+  setTimeout(portion, 50);
+}
+
+// The mean of those whose inverses are there already: soon all of them.
+function paintMean(canvas, all, t) {
+  const slots = t === 0 ? all : all.filter((slot) => hasAlignedGrid(0, slot));
+  if (!slots.length) return;
   const sum = new Float32Array(PIXELS * CHANNELS), one = new Float32Array(PIXELS * CHANNELS);
   for (const slot of slots) {
     const values = t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(0, slot), t, one);

@@ -1,6 +1,7 @@
 // The map: pictures in the plane before and after alignment; hover to see, lasso to list and save names.
 
 let selection = new Set();
+let selections = 0; // how often the selection has changed
 let mapStyle = "points";
 let colourBy = DATA.classes ? "class" : "cluster";
 const MARGIN = 14;
@@ -25,7 +26,7 @@ function showMap() {
       tip.style.top = `${Math.min(y + 16, window.innerHeight - 210)}px`;
     }
   };
-  const select = (slots) => { selection = new Set(slots); redraw(); list.fill(); };
+  const select = (slots) => { selection = new Set(slots); selections++; redraw(); list.fill(); };
   const list = selectionList(() => select([]));
   panels.forEach((panel) => panel.listen({ hover, select, say: (slot) => { live.textContent = `${nameOf(slot)}, ${describe(slot)}`; } }));
 
@@ -78,10 +79,40 @@ function makePanel(panel, number) {
   const canvas = el("canvas", { class: "map", tabindex: 0, role: "application", "aria-label": `Map, ${panel.title}: ${panel.note} Arrow keys go from picture to picture.`, "data-panel": number });
   const element = el("figure", { class: "panel" }, el("figcaption", {}, el("b", {}, panel.title), el("span", {}, panel.note)), canvas);
   const self = { element, canvas, hovered: -1 };
-  let lasso = null;
+  let lasso = null, layer = null, layerKey = "";
 
   const size = () => { const box = canvas.getBoundingClientRect(); return [box.width, box.height]; };
   const place = (slot, [w, h]) => [MARGIN + panel.xy[2 * slot] * (w - 2 * MARGIN), MARGIN + panel.xy[2 * slot + 1] * (h - 2 * MARGIN)];
+
+  const side = () => (mapStyle === "pictures" ? 22 : 0);
+
+  // All pictures, on a canvas of their own: drawn anew only if they look different, not when the pointer moves.
+  const pictureLayer = (w, h, ratio) => {
+    const key = [w, h, ratio, isDark(), state.inverted, mapStyle, colourBy, selections].join();
+    if (key === layerKey) return layer;
+    layer = el("canvas", { width: Math.round(w * ratio), height: Math.round(h * ratio) });
+    layerKey = key;
+    const context = layer.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const dim = selection.size > 0, length = side();
+    for (let slot = 0; slot < N; slot++) {
+      const [x, y] = place(slot, [w, h]);
+      context.globalAlpha = dim && !selection.has(slot) ? 0.18 : 0.9;
+      context.fillStyle = context.strokeStyle = pointColour(slot);
+      if (length) {
+        const high = IS_SIGNAL ? length / 2 : (length * ROWS) / Math.max(ROWS, COLUMNS);
+        const wide = IS_SIGNAL ? length : (length * COLUMNS) / Math.max(ROWS, COLUMNS);
+        context.drawImage(thumbnail(slot), x - wide / 2, y - high / 2, wide, high);
+        context.lineWidth = 1.2;
+        context.strokeRect(x - wide / 2, y - high / 2, wide, high);
+      } else {
+        context.beginPath();
+        context.arc(x, y, N > 1200 ? 2.4 : 3.4, 0, 7);
+        context.fill();
+      }
+    }
+    return layer;
+  };
 
   self.draw = () => {
     const [w, h] = size(), ratio = window.devicePixelRatio || 1;
@@ -93,30 +124,14 @@ function makePanel(panel, number) {
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, w, h);
-    const dim = selection.size > 0, side = mapStyle === "pictures" ? 22 : 0;
-    for (let slot = 0; slot < N; slot++) {
-      const [x, y] = place(slot, [w, h]);
-      context.globalAlpha = dim && !selection.has(slot) ? 0.18 : 0.9;
-      context.fillStyle = context.strokeStyle = pointColour(slot);
-      if (side) {
-        const high = IS_SIGNAL ? side / 2 : (side * ROWS) / Math.max(ROWS, COLUMNS), wide = IS_SIGNAL ? side : (side * COLUMNS) / Math.max(ROWS, COLUMNS);
-        context.drawImage(thumbnail(slot), x - wide / 2, y - high / 2, wide, high);
-        context.lineWidth = 1.2;
-        context.strokeRect(x - wide / 2, y - high / 2, wide, high);
-      } else {
-        context.beginPath();
-        context.arc(x, y, N > 1200 ? 2.4 : 3.4, 0, 7);
-        context.fill();
-      }
-    }
-    context.globalAlpha = 1;
+    context.drawImage(pictureLayer(w, h, ratio), 0, 0, w, h);
     const ink = isDark() ? "#fff" : "#111";
     if (self.hovered >= 0) {
       const [x, y] = place(self.hovered, [w, h]);
       context.strokeStyle = ink;
       context.lineWidth = 2;
       context.beginPath();
-      context.arc(x, y, side ? side * 0.8 : 7, 0, 7);
+      context.arc(x, y, side() ? side() * 0.8 : 7, 0, 7);
       context.stroke();
     }
     if (lasso) {

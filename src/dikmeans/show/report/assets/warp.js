@@ -114,6 +114,7 @@ function inverseGrid(warp) {
 
 // Where the pixels of the picture in its centroid's frame come from; kept, as the slider asks again and again.
 const alignedCache = new Map();
+const hasAlignedGrid = (rank, slot) => alignedCache.has(rank * N + slot);
 function alignedGrid(rank, slot) {
   const key = rank * N + slot;
   let grid = alignedCache.get(key);
