@@ -83,7 +83,7 @@ class Alignments:
         Of the alignment of each image with its own centroid.
     status : int8 array of shape (N,)
         Values of `dikmeans.align.Status`.
-    warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
+    image, warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
     grid, aligned_grid : arrays of shape (N, rows, columns, 2)
     folded, bending_cost : arrays of shape (N,)
     """
@@ -180,6 +180,11 @@ class Alignments:
     @cached_property
     def _deltas(self) -> np.ndarray:
         return np.swapaxes(self.parameters - self.warp.identity, 1, 2).astype(np.float32)
+
+    @property
+    def image(self) -> np.ndarray:
+        """The images as the measure saw them: normalised, if the model does that."""
+        return from_channels_first(self._images, self._shape)
 
     @cached_property
     def warped(self) -> np.ndarray:
