@@ -19,7 +19,7 @@ import numpy as np
 from dikmeans import DIKMeans
 from dikmeans.evaluate import clustering_accuracy
 from dikmeans.show import centroid_rows
-from dikmeans.show.style import require_pyplot
+from dikmeans.show.style import require_matplotlib
 
 MODELS = {"K-means": "none", "AI K-means": "affine", "DI K-means": "tps"}
 
@@ -36,7 +36,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
 def run(n_images: int, seed: int, output: Path) -> None:
     """Fit the three models, print the table, write the picture."""
-    require_pyplot()  # before the work, not after it
+    require_matplotlib()  # before the work, not after it
     images, labels = load_digits()
     if n_images < len(images):
         chosen = np.random.default_rng(seed).permutation(len(images))[:n_images]

@@ -4,6 +4,8 @@ The way of the data: tasks, models -> protocol -> results file (records) -> summ
 """
 
 from dikmeans.evaluate.accuracy_distortion import AccuracyAgainstDistortion, accuracy_against_distortion
+from dikmeans.evaluate.embedding import embed
+from dikmeans.evaluate.growth import Growth, measure_growth
 from dikmeans.evaluate.metrics import Confusion, clustering_accuracy, confusion, scores
 from dikmeans.evaluate.models import Model, get_model, get_models, model_names, register
 from dikmeans.evaluate.names import UnknownChoiceError
@@ -25,6 +27,7 @@ __all__ = [
     "Confusion",
     "DistortionSearch",
     "Figures",
+    "Growth",
     "Listener",
     "Model",
     "Outcome",
@@ -37,12 +40,14 @@ __all__ = [
     "accuracy_against_distortion",
     "clustering_accuracy",
     "confusion",
+    "embed",
     "execute_run",
     "get_model",
     "get_models",
     "get_task",
     "get_tasks",
     "label_free_choice",
+    "measure_growth",
     "model_names",
     "paper_accuracy",
     "read_results",

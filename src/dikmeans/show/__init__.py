@@ -1,5 +1,26 @@
-"""Looking at clusterings: figures that return matplotlib objects."""
+"""Looking at clusterings: functions that return matplotlib figures.
 
-from dikmeans.show.centroids import centroid_rows
+Of a user's own model: `centroids`, `alignment` (why is this image here?), `history`. Of the
+paper: `transformations`, `time_growth`, `centroid_rows`, `embedding`, `accuracy_against_distortion`.
+"""
 
-__all__ = ["centroid_rows"]
+from dikmeans.show.accuracy_line import accuracy_against_distortion
+from dikmeans.show.centroids import centroid_overview, centroid_rows, centroids
+from dikmeans.show.fit_history import history
+from dikmeans.show.growth_curves import time_growth
+from dikmeans.show.point_clouds import embedding
+from dikmeans.show.warp_pictures import example_warps, transformations
+from dikmeans.show.why_here import alignment
+
+__all__ = [
+    "accuracy_against_distortion",
+    "alignment",
+    "centroid_overview",
+    "centroid_rows",
+    "centroids",
+    "embedding",
+    "example_warps",
+    "history",
+    "time_growth",
+    "transformations",
+]
