@@ -26,7 +26,7 @@ from dikmeans.align.pyramid import build_pyramid, pyramid_grids
 from dikmeans.align.solvers import Solver, Stage, Status
 from dikmeans.align.threads import single_blas_thread
 from dikmeans.warp.basis import Affine, Warp
-from dikmeans.warp.sampling import PADDING, Sampler, make_sampler, pad, render_pairs
+from dikmeans.warp.sampling import PADDING, Sampler, make_sampler, pad, render_pairs, render_places
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016
@@ -309,6 +309,13 @@ class Aligner:
         templates = pad(pictures, self.border)
         render_pairs(self.sampler, templates, np.asarray(which), np.ascontiguousarray(deltas), out)
         return out.reshape(len(which), *pictures.shape[1:])
+
+    def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+        """``pictures[i]`` (C, rows, columns) at its own places ``pixels[i]`` (rows, columns, 2)."""
+        out = np.empty((*pictures.shape[:2], self.warp.grid.n_pixels), np.float32)
+        places = np.moveaxis(pixels.reshape(len(pixels), -1, 2), 2, 1) + PADDING
+        render_places(self.sampler, pad(pictures, self.border), places.astype(np.float32), out)
+        return out.reshape(pictures.shape)
 
 
 def _blank_fits(n: int, k: int, n_basis: int) -> Fits:

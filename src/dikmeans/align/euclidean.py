@@ -57,3 +57,7 @@ class EuclideanAligner:
     def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
         """The pictures as they are."""
         return pictures[which]
+
+    def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+        """The pictures as they are: without a warp every pixel is its own place."""
+        return pictures

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from dikmeans.align.aligner import energies_of
+from dikmeans.align.bulk import fit_images
+from dikmeans.align.inverse import inverse_grid
 from dikmeans.align.solvers import Status
 from dikmeans.images import ImageShape, from_channels_first
 from dikmeans.warp.basis import Warp
@@ -41,6 +43,11 @@ class Alignment:
     grid : array of shape (rows, columns, 2)
         The deformed grid: for each pixel of `warped` the place, as (row, column) in pixels, of the
         original picture where its value comes from.
+    aligned : array
+        The image in the frame of its centroid: `warped`, or with direction "centroid-to-image" the image
+        carried back by the inverse of the warp.
+    aligned_grid : array of shape (rows, columns, 2)
+        For each pixel of `aligned` its place in the image, as (row, column) in pixels.
     folded : float
         Share of pixels where the warp folds (its Jacobian determinant is not positive).
     status : Status
@@ -56,6 +63,8 @@ class Alignment:
     target: np.ndarray
     residual: np.ndarray
     grid: np.ndarray
+    aligned: np.ndarray
+    aligned_grid: np.ndarray
     folded: float
     status: Status
 
@@ -74,8 +83,8 @@ class Alignments:
         Of the alignment of each image with its own centroid.
     status : int8 array of shape (N,)
         Values of `dikmeans.align.Status`.
-    warped, target, residual : arrays of shape (N, rows, columns[, channels])
-    grid : array of shape (N, rows, columns, 2)
+    warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
+    grid, aligned_grid : arrays of shape (N, rows, columns, 2)
     folded, bending_cost : arrays of shape (N,)
     """
 
@@ -106,6 +115,8 @@ class Alignments:
             target=one.target[0],
             residual=one.residual[0],
             grid=one.grid[0],
+            aligned=one.aligned[0],
+            aligned_grid=one.aligned_grid[0],
             folded=float(one.folded[0]),
             status=Status(one.status[0]),
         )
@@ -120,6 +131,41 @@ class Alignments:
             status=self.status[chosen],
             _images=self._images[chosen],
         )
+
+    def onto(self, labels: Any, *, n_jobs: int | None = None) -> Alignments:
+        """The same images, each aligned with the centroid that `labels` names, be it the cheapest or not.
+
+        Every such pair is refined to the end, and its entry in `costs` with it.
+
+        Parameters
+        ----------
+        labels : int array of shape (N,)
+            Numbers of centroids.
+        n_jobs : int, optional
+            Threads; -1 for all cores.
+        """
+        chosen = self._check_labels(labels)
+        parameters, status, costs = self.parameters.copy(), self.status.copy(), self.costs.copy()
+        for k in np.unique(chosen):
+            rows = np.flatnonzero(chosen == k)
+            bank = self._aligner.bank(self._centroids[k : k + 1])
+            fits = fit_images(self._aligner, self._images[rows], bank, n_jobs=n_jobs)
+            parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[:, 0], 1, 2)
+            status[rows], costs[rows, k] = fits.status[:, 0], fits.costs[:, 0]
+        return replace(self, labels=chosen, costs=costs, parameters=parameters, status=status)
+
+    def _check_labels(self, labels: Any) -> np.ndarray:
+        chosen, k = np.asarray(labels), self.costs.shape[1]
+        if chosen.shape != (len(self),) or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"labels must name one centroid for each of the {len(self)} images, as whole numbers; got "
+                f"{chosen.dtype} of shape {chosen.shape}."
+            )
+        if len(chosen) and not 0 <= chosen.min() <= chosen.max() < k:
+            raise ValueError(
+                f"labels must be from 0 to {k - 1}; got values from {chosen.min()} to {chosen.max()}."
+            )
+        return chosen.astype(np.int64)
 
     @property
     def warp(self) -> Warp:
@@ -159,6 +205,20 @@ class Alignments:
     def grid(self) -> np.ndarray:
         """Where, in pixels of the original, the pixels of the warped pictures come from."""
         return self.warp.grid.to_pixels(self.warp.coordinates(self.parameters))
+
+    @cached_property
+    def aligned_grid(self) -> np.ndarray:
+        """Where, in pixels of the images, the pixels of `aligned` come from."""
+        if self._aligner.direction == "image-to-centroid":
+            return self.grid
+        return inverse_grid(self.warp, self.parameters)
+
+    @cached_property
+    def aligned(self) -> np.ndarray:
+        """The images in the frames of their centroids."""
+        if self._aligner.direction == "image-to-centroid":
+            return self.warped
+        return from_channels_first(self._aligner.render_at(self._images, self.aligned_grid), self._shape)
 
     @cached_property
     def folded(self) -> np.ndarray:

@@ -486,8 +486,15 @@ class DIKMeans(
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         return -float(weights @ self._costs(images, prune=PRUNE_COLD).min(axis=1))
 
-    def align(self, X: Any) -> Alignments:
+    def align(self, X: Any, labels: Any = None) -> Alignments:
         """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.
+
+        Parameters
+        ----------
+        X : array of images
+        labels : int array of shape (N,), optional
+            The centroid each image is aligned with, to see how it would fit elsewhere; by default the
+            one it is assigned to.
 
         Examples
         --------
@@ -499,7 +506,7 @@ class DIKMeans(
         """
         check_is_fitted(self)
         images = self._check_images(X, reset=False)
-        return align_to_own(
+        alignments = align_to_own(
             self._aligner(self.warp),
             images,
             self._centroid_pictures(),
@@ -507,6 +514,7 @@ class DIKMeans(
             prune=PRUNE_COLD,  # as `predict` does, so that both name the same cluster
             n_jobs=self.n_jobs,
         )
+        return alignments if labels is None else alignments.onto(labels, n_jobs=self.n_jobs)
 
     # -- files and scikit-learn ------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -27,6 +27,24 @@ from scipy import linalg
 from dikmeans.warp.grid import Grid
 
 MIN_LANDMARKS, MAX_LANDMARKS, AUTO_LANDMARKS = 2, 12, 4
+
+
+class Expansion(NamedTuple):
+    r"""Warps written out as functions of the point: :math:`F(p) = \sum_j U(|p - s_j|)\,w_j + (1, p)\,a`.
+
+    Attributes
+    ----------
+    centres : array of shape (l, 2)
+        The points :math:`s_j`; none for affine maps.
+    radial : array of shape (..., l, 2)
+        The weights :math:`w`.
+    affine : array of shape (..., 3, 2)
+        The coefficients :math:`a`. Along a flat axis the map is the identity.
+    """
+
+    centres: np.ndarray
+    radial: np.ndarray
+    affine: np.ndarray
 
 
 class Warp(ABC):
@@ -55,6 +73,21 @@ class Warp(ABC):
     @abstractmethod
     def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
         """Parameters of this family for the affine map `coefficients` (see `Affine`)."""
+
+    def expansion(self, parameters: np.ndarray) -> Expansion:
+        """The warps of `parameters` (..., n_basis, 2), written out for use at any point."""
+        weights = np.asarray(parameters, dtype=float)
+        return self._expand(np.zeros((0, 2)), np.zeros((*weights.shape[:-2], 0, 2)), weights)
+
+    def _expand(self, centres: np.ndarray, radial: np.ndarray, live: np.ndarray) -> Expansion:
+        """An expansion from the coefficients of a constant and the live coordinates."""
+        axes = list(self.grid.live_axes)
+        affine = np.zeros((*live.shape[:-2], 3, 2))
+        affine[..., [0, *(1 + axis for axis in axes)], :] = live
+        for axis in {0, 1}.difference(axes):
+            radial[..., axis] = affine[..., axis] = 0
+            affine[..., 1 + axis, axis] = 1
+        return Expansion(centres, radial, affine)
 
     @property
     def n_basis(self) -> int:
@@ -124,6 +157,13 @@ class NoWarp(Warp):
     def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
         """Nothing to embed."""
         return np.zeros((*np.shape(coefficients)[:-2], 0, 2))
+
+    def expansion(self, parameters: np.ndarray) -> Expansion:
+        """The identity, as an affine map."""
+        affine = Affine(self.grid.shape)
+        return affine.expansion(
+            np.broadcast_to(affine.identity, (*np.shape(parameters)[:-2], affine.n_basis, 2))
+        )
 
 
 class Affine(Warp):
@@ -219,6 +259,12 @@ class ThinPlate(Warp):
     def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
         """The images of the landmarks under the affine map: the spline then is that map."""
         return self._affine.basis(self._positions) @ np.asarray(coefficients)
+
+    def expansion(self, parameters: np.ndarray) -> Expansion:
+        """The spline's weights and its affine part."""
+        weights = self._weights @ np.asarray(parameters, dtype=float)
+        n = len(self._positions)
+        return self._expand(self._positions, weights[..., :n, :], weights[..., n:, :])
 
 
 def _radial(points: np.ndarray, centres: np.ndarray) -> np.ndarray:

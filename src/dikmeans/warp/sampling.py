@@ -147,3 +147,18 @@ def render_pairs(sampler, templates, which, deltas, out):
         for c in range(templates.shape[1]):
             gather(templates[which[i], c], sampler.width, cells, corners)
             blend(corners, rows, columns, out[i, c])
+
+
+@njit(fastmath=FAST, nogil=True, cache=True)
+def render_places(sampler, templates, places, out):
+    """Template i at its own `places[i]` (2, n_pixels), coordinates of the padded picture, into ``out[i]``."""
+    n_pixels = places.shape[2]
+    rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
+    cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
+    for i in range(templates.shape[0]):
+        rows[:] = places[i, 0]
+        columns[:] = places[i, 1]
+        split(sampler, rows, columns, cells)
+        for c in range(templates.shape[1]):
+            gather(templates[i, c], sampler.width, cells, corners)
+            blend(corners, rows, columns, out[i, c])
