@@ -1,11 +1,13 @@
 """Looking at clusterings: functions that return matplotlib figures.
 
-Of a user's own model: `centroids`, `alignment` (why is this image here?), `history`. Of the
-paper: `transformations`, `time_growth`, `centroid_rows`, `embedding`, `accuracy_against_distortion`.
+A user's own model: `centroids`, `members`, `alignment` (why is this image here?), `history`.
+The paper: `transformations`, `time_growth`, `centroid_rows`, `centroid_overview`, `embedding`,
+`accuracy_against_distortion`.
 """
 
 from dikmeans.show.accuracy_line import accuracy_against_distortion
 from dikmeans.show.centroids import centroid_overview, centroid_rows, centroids
+from dikmeans.show.cluster_members import members
 from dikmeans.show.fit_history import history
 from dikmeans.show.growth_curves import time_growth
 from dikmeans.show.point_clouds import embedding
@@ -21,6 +23,7 @@ __all__ = [
     "embedding",
     "example_warps",
     "history",
+    "members",
     "time_growth",
     "transformations",
 ]
