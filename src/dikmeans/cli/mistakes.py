@@ -18,10 +18,11 @@ def mistakes_explained() -> Iterator[None]:
     """Turn the errors a user can mend into a message on standard error."""
     from dikmeans.data import DataError
     from dikmeans.evaluate import ResultsFileError, UnknownChoiceError
+    from dikmeans.reproduce.errors import ReproductionError
 
     try:
         yield
-    except (DataError, ResultsFileError, UnknownChoiceError) as error:
+    except (DataError, ReproductionError, ResultsFileError, UnknownChoiceError) as error:
         _exit(str(error))
     except ImportError as error:  # an optional library; the message says which
         _exit(str(error))

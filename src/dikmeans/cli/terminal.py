@@ -27,11 +27,16 @@ def _console(*, stderr: bool) -> Console:
     return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
 
 
+def progress_console() -> Console:
+    """Where progress is shown: standard error."""
+    return _console(stderr=True)
+
+
 class RunsOnTerminal(Listener):
     """Shows progress on standard error while it is entered."""
 
     def __init__(self) -> None:
-        self._console = _console(stderr=True)
+        self._console = progress_console()
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),

@@ -60,6 +60,7 @@ def history(model: Any, *, title: str | None = None) -> Any:
     above.set_ylabel("distortion")
     below.set_ylabel("images that moved")
     below.set_xlabel("iteration")
+    below.set_xlim(0.2, len(numbered) + 0.8)
     below.yaxis.get_major_locator().set_params(integer=True)
     below.xaxis.get_major_locator().set_params(integer=True)
     for axis in (above, below):

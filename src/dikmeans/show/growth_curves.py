@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dikmeans.show.style import BLUE, GREY, VERMILLION, blank_figure, in_house_style
+from dikmeans.show.style import BLUE, GREY, VERMILLION, blank_figure, in_house_style, require_matplotlib
 
 if TYPE_CHECKING:
     from dikmeans.evaluate import Growth
@@ -31,11 +31,13 @@ def time_growth(growths: Sequence[Growth], *, title: str | None = None, note: st
         The slope that the legend names is the power of the least-squares line: 1 is linear.
     """
     figure = blank_figure(3.3 * len(growths) + 0.2, 2.9 + 0.25 * bool(title) + 0.25 * bool(note))
+    ticker = require_matplotlib().ticker
     (axes,) = figure.subplots(1, len(growths), squeeze=False)
     for growth, axis in zip(growths, axes, strict=True):
         for (name, seconds), (colour, marker, line) in zip(growth.seconds.items(), _LOOKS, strict=True):
             label = f"{name} (power {growth.power(name):.2f})"
             axis.loglog(growth.amounts, seconds, color=colour, marker=marker, linestyle=line, label=label)
+        axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
         axis.minorticks_off()
         axis.set_xticks(growth.amounts, labels=growth.axis.tick_labels(growth.values))
         axis.set_xlabel(growth.axis.label)

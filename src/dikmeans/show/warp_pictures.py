@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,14 +103,17 @@ def transformations(
     above, below = figure.subplots(2, len(warps), squeeze=False)
     original = from_channels_first(pictures, shape)[0]
     cmap = grey_map(original[None])
+    grids: list[np.ndarray] = []
     for column, (name, (family, parameters)) in enumerate(warps.items()):
         aligner = make_aligner(shape, warp=family, landmarks=landmarks)
         deltas = np.swapaxes(parameters - aligner.warp.identity, 0, 1)[None].astype(np.float32)
         warped = aligner.render(pictures.astype(np.float32), np.zeros(1, int), deltas)
         draw_picture(above[column], from_channels_first(warped, shape)[0], cmap=cmap)
         above[column].set_title(name)
-        coordinates = aligner.warp.grid.to_pixels(aligner.warp.coordinates(parameters))
-        draw_grid(below[column], coordinates, original, cmap=cmap)
+        grids.append(aligner.warp.grid.to_pixels(aligner.warp.coordinates(parameters)))
+        draw_grid(below[column], grids[-1], original, cmap=cmap)
+    for axis in (*above, *below):
+        show_whole(axis, grids)  # one scale for all
     above[0].set_ylabel("picture")
     below[0].set_ylabel("original, and where\nits pixels are read")
     if title:
@@ -131,18 +134,25 @@ def draw_grid(axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, colo
     colour : str
     """
     draw_picture(axis, under, cmap=cmap, alpha=0.35)
-    rows, columns = grid.shape[:2]
-    for number in _spread(rows):
-        axis.plot(grid[number, :, 1], grid[number, :, 0], color=colour, linewidth=0.8)
-    for number in _spread(columns):
-        axis.plot(grid[:, number, 1], grid[:, number, 0], color=colour, linewidth=0.8)
-    # the grid may leave the picture, and is then worth seeing
-    low = np.minimum(grid.min(axis=(0, 1)), 0) - 0.5
-    high = np.maximum(grid.max(axis=(0, 1)), np.array([rows, columns]) - 1) + 0.5
-    axis.set(xlim=(low[1], high[1]), ylim=(high[0], low[0]), aspect="equal")
+    for lines in (_spread(grid), _spread(np.swapaxes(grid, 0, 1))):
+        for line in lines:
+            axis.plot(line[:, 1], line[:, 0], color=colour, linewidth=0.8)
+    show_whole(axis, [grid])
     without_ticks(axis)
 
 
-def _spread(length: int) -> np.ndarray:
-    """Numbers of the rows or columns that get a line: from end to end, at equal distances if possible."""
-    return np.unique(np.linspace(0, length - 1, min(length, N_LINES)).round().astype(int))
+def show_whole(axis: Any, grids: Sequence[np.ndarray]) -> None:
+    """Set the limits so that all of the grids, which may leave the picture, and all of the picture fit in."""
+    last = np.array(grids[0].shape[:2]) - 1
+    corners = np.concatenate([np.zeros((1, 2)), last[None], *(grid.reshape(-1, 2) for grid in grids)])
+    low, high = corners.min(axis=0) - 0.5, corners.max(axis=0) + 0.5
+    axis.set(xlim=(low[1], high[1]), ylim=(high[0], low[0]), aspect="equal")
+
+
+def _spread(grid: np.ndarray) -> np.ndarray:
+    """Lines along the second axis at equal distances on the first; between two rows of pixels by the mean."""
+    position = np.linspace(0, len(grid) - 1, min(len(grid), N_LINES))
+    above = np.floor(position).astype(int)
+    below = np.minimum(above + 1, len(grid) - 1)
+    share = (position - above)[:, None, None]
+    return (1 - share) * grid[above] + share * grid[below]

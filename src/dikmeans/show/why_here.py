@@ -58,7 +58,8 @@ def alignment(model: Any, image: Any, *, title: str | None = None) -> Any:
         draw_picture(axis, picture, cmap=cmap)
         axis.set_title(name)
     draw_grid(axes[3], one.grid, source, cmap=cmap)
-    axes[3].set_title(f"where the {what} is read")
+    axes[3].set_title("deformed grid")
+    axes[3].set_xlabel(f"where the {what} is read", fontsize=7.5, color=GREY)
     _draw_residual(axes[4], one)
     _draw_costs(axes[5], one)
     if title:
