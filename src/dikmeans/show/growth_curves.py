@@ -35,7 +35,7 @@ def time_growth(growths: Sequence[Growth], *, title: str | None = None, note: st
     (axes,) = figure.subplots(1, len(growths), squeeze=False)
     for growth, axis in zip(growths, axes, strict=True):
         for (name, seconds), (colour, marker, line) in zip(growth.seconds.items(), _LOOKS, strict=True):
-            label = f"{name} (power {growth.power(name):.2f})"
+            label = f"{name} (power {round(growth.power(name), 2) + 0.0:.2f})"  # not -0.00
             axis.loglog(growth.amounts, seconds, color=colour, marker=marker, linestyle=line, label=label)
         axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
         axis.minorticks_off()

@@ -112,7 +112,7 @@ def transformations(
         above[column].set_title(name)
         grids.append(aligner.warp.grid.to_pixels(aligner.warp.coordinates(parameters)))
         draw_grid(below[column], grids[-1], original, cmap=cmap)
-    for axis in (*above, *below):
+    for axis in below:
         show_whole(axis, grids)  # one scale for all
     above[0].set_ylabel("picture")
     below[0].set_ylabel("original, and where\nits pixels are read")
