@@ -1,4 +1,4 @@
-"""``dikmeans reproduce figures`` as a user meets it: from data to files, stopped, gone on with, and misused."""
+"""``dikmeans reproduce figures`` as a user meets it: made, stopped, gone on with, and misused."""
 
 from __future__ import annotations
 

@@ -66,7 +66,10 @@ def test_accuracy_against_distortion_has_a_dot_a_run_and_the_line_of_polyfit():
 def test_a_panel_of_an_embedding_has_a_point_an_image_in_the_group_of_its_label(eights):
     points = embed({"raw": eights.X, "aligned": eights.model.align(eights.X).aligned}, seed=0)
     figure = show.embedding(
-        points, eights.y, class_names=["null", "one", "two", "three"], pictures={n: eights.X for n in points}
+        points,
+        eights.y,
+        class_names=["null", "one", "two", "three"],
+        pictures=dict.fromkeys(points, eights.X),
     )
     assert [axis.get_title() for axis in figure.axes] == ["raw", "aligned"]
     for axis, where in zip(figure.axes, points.values(), strict=True):
