@@ -104,12 +104,14 @@ def _thumbnails(axis: Any, where: np.ndarray, labels: np.ndarray, pictures: np.n
     )
     ink = grey_map(pictures) == "gray_r"
     rows, columns = pictures.shape[1:3]
-    wide, high_ = (_THUMBNAIL * side * length / max(rows, columns) / 2 for length in (columns, rows))
+    half_wide, half_high = (
+        _THUMBNAIL * side * length / np.sqrt(rows * columns) / 2 for length in (columns, rows)
+    )
     for i in spread_out(where, _APART * side):
         x, y = where[i]
         axis.imshow(
             _tinted(pictures[i], CLASS_COLOURS[int(labels[i]) % len(CLASS_COLOURS)], ink=ink),
-            extent=(x - wide, x + wide, y - high_, y + high_),
+            extent=(x - half_wide, x + half_wide, y - half_high, y + half_high),
             interpolation="bilinear",
             zorder=3,
             aspect="auto",
