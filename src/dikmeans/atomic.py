@@ -1,10 +1,14 @@
-"""Files that are either whole or absent, whatever interrupts the writing."""
+"""Files and folders that are either whole or absent, whatever interrupts the writing."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import secrets
+import shutil
+import sys
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile: its files are private to the user, and a data folder may be shared.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    temporary = _beside(path, "part")
     try:
         with open(temporary, "xb") as stream:
             yield stream
@@ -42,3 +46,103 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@contextlib.contextmanager
+def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Make a folder which appears under `path` only if the block ends without an exception.
+
+    It is filled under another name beside its place (a rename is atomic only within one file system),
+    flushed to the disk, and then takes its name in one step.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Final place; folders above it are made if need be. An empty folder there is taken over.
+    replace : bool, default=False
+        Take the place of a folder that is there already. Where the system can exchange two names
+        (Linux) there is no moment without a whole folder at `path`; elsewhere the old one steps aside
+        for an instant, and lies beside its place if the machine stops just then.
+
+    Yields
+    ------
+    pathlib.Path
+        The folder to fill.
+
+    Raises
+    ------
+    FileExistsError
+        There is something at `path` already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(path, "part")
+    temporary.mkdir()
+    try:
+        yield temporary
+        _flush_tree(temporary)
+        _take_place(temporary, path, replace)
+        _flush(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)  # if it has taken its place, what stood there before
+
+
+def check_can_make(path: Path) -> None:
+    """Raise the OSError that making a folder at `path` would end with, by making one beside it.
+
+    Folders above `path` are made if need be.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    probe = _beside(path, "part")
+    probe.mkdir()
+    probe.rmdir()
+
+
+def _take_place(folder: Path, path: Path, replace: bool) -> None:
+    occupied = path.exists() and not (path.is_dir() and not any(path.iterdir()))
+    if occupied and not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    if not occupied:
+        os.rename(folder, path)
+    elif not _exchange(folder, path):
+        aside = _beside(path, "old")
+        os.rename(path, aside)
+        try:
+            os.rename(folder, path)
+        except OSError:
+            os.rename(aside, path)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders swap names in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    here, flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):  # a C library without it
+        return False
+    return swap(here, os.fsencode(one), here, os.fsencode(other), flag) == 0
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.{suffix}")
+
+
+def _flush_tree(folder: Path) -> None:
+    for place, _, files in os.walk(folder):
+        for name in files:
+            _flush(os.path.join(place, name))
+        _flush(place)
+
+
+def _flush(path: str | os.PathLike[str]) -> None:
+    """Make sure that a file, or the list of names in a folder, is on the disk."""
+    if os.name == "nt" and os.path.isdir(path):  # Windows does not open folders
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

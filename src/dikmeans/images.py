@@ -166,3 +166,9 @@ def scale_to_unit_norm(pictures: np.ndarray) -> np.ndarray:
     norms = np.sqrt(np.einsum("ncij,ncij->n", pictures, pictures, dtype=np.float64))
     norms[norms == 0] = 1.0
     return pictures / norms.astype(pictures.dtype)[:, None, None, None]
+
+
+def displayable(picture: np.ndarray) -> np.ndarray:
+    """A picture stretched to [0, 1]: its own darkest and lightest value, or zero if that is lower."""
+    low, high = min(float(picture.min()), 0.0), float(picture.max())
+    return (picture - low) / (high - low) if high > low else np.zeros_like(picture)

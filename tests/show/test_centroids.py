@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dikmeans.images import displayable
 from dikmeans.show import centroid_overview, centroid_rows, centroids
-from dikmeans.show.pictures import displayable, grey_map
+from dikmeans.show.pictures import grey_map
 
 
 def shown(axis) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dikmeans import show
-from dikmeans.show.pictures import displayable
+from dikmeans.images import displayable
 
 
 def data_of(axis) -> np.ndarray:

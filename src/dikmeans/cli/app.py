@@ -7,6 +7,12 @@ from typing import Annotated
 import typer
 
 from dikmeans.cli import reproduce
+from dikmeans.cli.choose_k import choose_k
+from dikmeans.cli.demo import demo
+from dikmeans.cli.fit import fit
+from dikmeans.cli.info import info
+from dikmeans.cli.predict import predict
+from dikmeans.cli.report import report
 
 app = typer.Typer(
     help="Interpretable, deformation-invariant clustering of images.",
@@ -14,6 +20,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+for command in (demo, fit, predict, report, choose_k, info):
+    app.command()(command)
 app.add_typer(reproduce.commands, name="reproduce")
 
 

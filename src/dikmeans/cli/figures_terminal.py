@@ -9,7 +9,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from dikmeans.cli.terminal import describe_seconds, progress_console
+from dikmeans.cli.console import describe_seconds, make_console
 from dikmeans.reproduce import FigureListener, Gallery, PaperFigure
 
 
@@ -24,7 +24,7 @@ class FiguresOnTerminal(FigureListener):
 
     def __init__(self, gallery: Gallery) -> None:
         self._gallery = gallery
-        self._console = progress_console()
+        self._console = make_console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),

@@ -5,12 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Iterator
+from typing import NoReturn
 
 import typer
+
+from dikmeans.cli.console import in_command_words, say
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Mistake(Exception):  # noqa: N818 -- the user's, not an error of ours
+    """Something the user can mend, in words."""
 
 
 @contextlib.contextmanager
@@ -19,21 +26,43 @@ def mistakes_explained() -> Iterator[None]:
     from dikmeans.data import DataError
     from dikmeans.evaluate import ResultsFileError, UnknownChoiceError
     from dikmeans.reproduce.errors import ReproductionError
+    from dikmeans.store import ModelFileError, RunFolderError
 
     try:
         yield
-    except (DataError, ReproductionError, ResultsFileError, UnknownChoiceError) as error:
-        _exit(str(error))
+    except (
+        Mistake,
+        DataError,
+        ModelFileError,
+        RunFolderError,
+        ReproductionError,
+        ResultsFileError,
+        UnknownChoiceError,
+    ) as error:
+        _exit(in_command_words(str(error)))
     except ImportError as error:  # an optional library; the message says which
         _exit(str(error))
+    except MemoryError:
+        _exit("There is not enough memory. Take fewer or smaller pictures (--limit, --size).", FAILURE)
+    except KeyboardInterrupt:
+        _exit("stopped.", INTERRUPTED)
     except OSError as error:
         if error.filename is not None:
             _exit(f"Cannot use {error.filename}: {error.strerror}. Choose another place or mend this one.")
         if error.errno not in _DISK_FULL:
             raise
-        _exit(f"{error.strerror}. Finished runs are kept; make room, and the same command goes on.")
+        _exit(f"{error.strerror}. What was there before is kept; make room, and give the command again.")
 
 
-def _exit(message: str) -> None:
-    typer.echo(f"dikmeans: {message}", err=True)
-    raise typer.Exit(MISTAKE)
+@contextlib.contextmanager
+def values_explained() -> Iterator[None]:
+    """Within the block a ValueError is a value that the estimator refuses, in words meant for users."""
+    try:
+        yield
+    except ValueError as error:
+        raise Mistake(in_command_words(str(error))) from error
+
+
+def _exit(message: str, code: int = MISTAKE) -> NoReturn:
+    say(message)
+    raise typer.Exit(code)

@@ -9,34 +9,21 @@ from types import TracebackType
 from typing import Self
 
 from rich import box
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from dikmeans.cli.console import describe_seconds, make_console
 from dikmeans.evaluate import Cell, Listener, Outcome, RunRecord, Task
 from dikmeans.evaluate.protocol import PlannedRun, Remaining
 from dikmeans.evaluate.table import HEADERS, N_TEXT_COLUMNS, READING, table_row
-
-PLAIN_WIDTH = 120
-"""Columns where there is no terminal to ask, such as in a log."""
-
-
-def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
-
-
-def progress_console() -> Console:
-    """Where progress is shown: standard error."""
-    return _console(stderr=True)
 
 
 class RunsOnTerminal(Listener):
     """Shows progress on standard error while it is entered."""
 
     def __init__(self) -> None:
-        self._console = progress_console()
+        self._console = make_console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
@@ -112,26 +99,6 @@ def describe_remaining(remaining: Remaining) -> str:
     return f"{about} {describe_seconds(remaining.seconds)} left"
 
 
-def describe_seconds(seconds: float) -> str:
-    """A duration as a person would say it.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Examples
-    --------
-    >>> [describe_seconds(seconds) for seconds in (0.234, 42.1, 700, 9000)]
-    ['0.2 s', '42 s', '12 min', '2 h 30 min']
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def show_table(cells: Sequence[Cell]) -> None:
     """Print the table on standard output.
 
@@ -148,7 +115,7 @@ def show_table(cells: Sequence[Cell]) -> None:
             style = None if cell.records else "dim"
             table.add_row(Text("" if number else data), *map(Text, others), style=style)
         table.add_section()
-    console = _console(stderr=False)
+    console = make_console(stderr=False)
     console.print(table)
     console.print(Text(READING))
 
@@ -161,7 +128,7 @@ def show_outcome(outcome: Outcome, results_path: Path, output: Path) -> None:
     outcome : Outcome
     results_path, output : path
     """
-    console = _console(stderr=True)
+    console = make_console(stderr=True)
     for run, error in outcome.failed:
         message = " ".join(f"{type(error).__name__}: {error}".split())
         console.print(
@@ -185,6 +152,6 @@ def show_stopped(results_path: Path, cells: Sequence[Cell]) -> None:
     cells : sequence of Cell
     """
     kept = sum(len(cell.records) for cell in cells)
-    _console(stderr=True).print(
+    make_console(stderr=True).print(
         Text(f"Stopped. {kept} finished runs of this table are in {results_path}; the same command goes on.")
     )

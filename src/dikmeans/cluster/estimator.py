@@ -318,7 +318,8 @@ class DIKMeans(
             for seed in seeds:
                 runs.append(Run(plan))
                 progress.begin_run()
-                runs[-1].go(images, weights, np.random.RandomState(seed), progress.iteration)
+                rng = np.random.RandomState(seed)
+                runs[-1].go(images, weights, rng, progress.iteration, progress.trial)
                 progress.end_run()
         except (KeyboardInterrupt, StopRequested) as stop:
             if runs[-1].clustering is None and len(runs) == 1:  # nothing to keep yet
@@ -457,9 +458,16 @@ class DIKMeans(
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
+        return self.decision_costs(X).argmin(axis=1).astype(np.int32)
+
+    def decision_costs(self, X: Any) -> np.ndarray:
+        """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
+
+        Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
+        them all.
+        """
         check_is_fitted(self)
-        costs = self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
-        return costs.argmin(axis=1).astype(np.int32)
+        return self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).

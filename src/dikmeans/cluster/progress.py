@@ -1,8 +1,10 @@
-"""Progress of a fit: through scikit-learn's callbacks where they exist, else a plain line."""
+"""Progress of a fit: to listeners of our own, and through scikit-learn's callbacks where they exist."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from dikmeans.cluster.history import Iteration
@@ -20,6 +22,32 @@ except ImportError:  # scikit-learn < 1.9
         return fit
 
 
+class FitListener:
+    """Hears how a fit goes; every method does nothing until it is overridden."""
+
+    def begin_run(self, number: int, n_runs: int) -> None:
+        """Run `number` of `n_runs` begins."""
+
+    def iteration(self, iteration: Iteration) -> None:
+        """An iteration of Lloyd's algorithm has ended."""
+
+    def trial(self, number: int, most: int) -> None:
+        """Swap `number` of at most `most` is about to be tried."""
+
+    def end(self) -> None:
+        """The fit has ended."""
+
+
+@contextlib.contextmanager
+def listening(estimator: Any, listener: FitListener) -> Iterator[None]:
+    """Let a listener hear the fits of an estimator within the block."""
+    estimator._fit_listener = listener
+    try:
+        yield
+    finally:
+        del estimator._fit_listener
+
+
 class Progress:
     """Tells whoever listens how a fit goes.
 
@@ -35,28 +63,39 @@ class Progress:
         self._run_number = 0
         self._context: Any = None
         self._run_context: Any = None
-        listening = bool(getattr(estimator, "_skl_callbacks", None))
+        has_callbacks = bool(getattr(estimator, "_skl_callbacks", None))
         if hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=n_runs)
             self._context.call_on_fit_task_begin(estimator=estimator)
-        self._line = _Line(sys.stderr) if estimator.verbose and not listening else None
+        self._listeners: list[FitListener] = (
+            [_Line(sys.stderr)] if estimator.verbose and not has_callbacks else []
+        )
+        if hasattr(estimator, "_fit_listener"):
+            self._listeners.append(estimator._fit_listener)
 
     def begin_run(self) -> None:
         """A run begins."""
         self._run_number += 1
+        for listener in self._listeners:
+            listener.begin_run(self._run_number, self._n_runs)
         if self._context is not None:
             self._run_context = self._context.subcontext(task_name="run", max_subtasks=None)
             self._run_context.call_on_fit_task_begin(estimator=self._estimator)
 
     def iteration(self, iteration: Iteration) -> None:
         """An iteration has ended; raises `StopRequested` if a callback wants no more."""
-        if self._line is not None:
-            self._line.show(self._run_number, self._n_runs, iteration)
+        for listener in self._listeners:
+            listener.iteration(iteration)
         if self._run_context is not None:
             context = self._run_context.subcontext(task_name=iteration.phase)
             context.call_on_fit_task_begin(estimator=self._estimator)
             if context.call_on_fit_task_end(estimator=self._estimator):
                 raise StopRequested
+
+    def trial(self, number: int, most: int) -> None:
+        """A swap is about to be tried."""
+        for listener in self._listeners:
+            listener.trial(number, most)
 
     def end_run(self) -> None:
         """A run has ended."""
@@ -66,34 +105,38 @@ class Progress:
 
     def end(self) -> None:
         """The fit has ended."""
-        if self._line is not None:
-            self._line.close()
+        for listener in self._listeners:
+            listener.end()
         self.end_run()
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)
 
 
-class _Line:
+class _Line(FitListener):
     """One line that is written over and over on a terminal, or one line an iteration elsewhere."""
 
     def __init__(self, stream: Any):
         self._stream = stream
         self._overwrite = stream.isatty()
+        self._run = ""
         self._count = 0
         self._seconds = 0.0
 
-    def show(self, run: int, n_runs: int, iteration: Iteration) -> None:
+    def begin_run(self, number: int, n_runs: int) -> None:
+        self._run = f"{number}/{n_runs}"
+
+    def iteration(self, iteration: Iteration) -> None:
         self._count += 1
         self._seconds += iteration.seconds
         text = (
-            f"DIKMeans run {run}/{n_runs} · iteration {self._count} · {iteration.phase} · distortion "
+            f"DIKMeans run {self._run} · iteration {self._count} · {iteration.phase} · distortion "
             f"{iteration.distortion:.6g} · {iteration.moved} moved · {self._seconds:.1f} s"
         )
         end = "\r" if self._overwrite else "\n"
         self._stream.write(f"{text:<110}{end}" if self._overwrite else text + end)
         self._stream.flush()
 
-    def close(self) -> None:
+    def end(self) -> None:
         if self._overwrite and self._count:
             self._stream.write("\n")
             self._stream.flush()

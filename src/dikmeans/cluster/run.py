@@ -83,6 +83,7 @@ class Run:
         weights: np.ndarray,
         rng: np.random.RandomState,
         notify: Callable[[Iteration], None],
+        announce_trial: Callable[[int, int], None] = lambda trial, most: None,
     ) -> None:
         """Carry the run out on pictures (N, C, rows, columns); the outcome is in `result`."""
 
@@ -117,6 +118,7 @@ class Run:
                 tol=LESSON_TOL,
                 rng=rng,
                 report=report,
+                announce=announce_trial,
             )
             centroids = to_mean_pose(task, here)
 

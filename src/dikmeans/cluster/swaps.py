@@ -72,6 +72,7 @@ def swap_moves(
     tol: float,
     rng: np.random.RandomState,
     report: Callable[[Clustering, Iteration], None],
+    announce: Callable[[int, int], None] = lambda trial, most: None,
 ) -> Clustering:
     """Try swaps, best prospects first, until `max_trials` are used or none is promising.
 
@@ -87,6 +88,8 @@ def swap_moves(
         Draws the seeds of the splits.
     report : callable
         Called after each iteration of a state that is kept.
+    announce : callable
+        Called before each trial, with its number and `max_trials`.
     """
     here, trials = start, 0
     if len(here.centroids) == 1:
@@ -94,6 +97,7 @@ def swap_moves(
     splits: dict[int, tuple[np.ndarray, float]] = {}
     failed: set[tuple[int, int]] = set()
     while trials < max_trials:
+        announce(trials + 1, max_trials)
         for cluster in range(len(here.centroids)):
             if cluster not in splits:
                 splits[cluster] = split_cluster(task, here, cluster, rng)

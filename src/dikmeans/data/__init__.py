@@ -6,12 +6,15 @@ from dikmeans.data.errors import (
     DownloadError,
     MissingDataError,
     UnknownNameError,
+    UnknownOptionError,
     UnsafeFileError,
 )
 from dikmeans.data.imageset import Card, ImageSet
+from dikmeans.data.pictures.arrays import load_arrays
 from dikmeans.data.pictures.folder import load_folder
 from dikmeans.data.registry import load, set_names
 from dikmeans.data.sounds.spectrogram import spectrogram_picture
+from dikmeans.data.source import Source
 
 __all__ = [
     "Card",
@@ -20,9 +23,12 @@ __all__ = [
     "DownloadError",
     "ImageSet",
     "MissingDataError",
+    "Source",
     "UnknownNameError",
+    "UnknownOptionError",
     "UnsafeFileError",
     "load",
+    "load_arrays",
     "load_folder",
     "set_names",
     "spectrogram_picture",

@@ -36,12 +36,27 @@ class UnknownNameError(DataError, ValueError):
     """Neither a known data set nor a folder or archive on disk."""
 
 
+class UnknownOptionError(DataError, TypeError):
+    """An option that this kind of data does not have."""
+
+
 def missing_extra(module: str, extra: str, purpose: str) -> ImportError:
     """The friendly error for an optional library which is not installed."""
     return ImportError(
         f"{purpose} needs the library '{module}', which is not installed. "
         f"Install it with: pip install 'dikmeans[{extra}]'"
     )
+
+
+def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse options that `what` does not have."""
+    known = tuple(known)
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise UnknownOptionError(
+            f"{what} has no option {', '.join(map(repr, unknown))}; it takes "
+            f"{', '.join(map(repr, known)) or 'none'}."
+        )
 
 
 def check_choice(parameter: str, value: object, choices: Iterable[object]) -> None:

@@ -11,6 +11,7 @@ Conventions, valid for every set:
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +117,18 @@ class ImageSet:
         size = "x".join(str(length) for length in self.shape)
         classes = "unlabelled" if self.labels is None else f"{len(self.class_names)} classes"
         return f"ImageSet({self.card.title!r}: {len(self)} images of {size}, {classes})"
+
+    @property
+    def has_light_background(self) -> bool:
+        """Whether the pictures' rims are light, and lighter than the rest: dark subjects on white."""
+        rim = float(np.median(self.images[:, [0, -1]]))
+        return rim > 0.5 and rim > float(self.images.mean(dtype=np.float64))
+
+    def checksum(self) -> str:
+        """A fingerprint of the pixels, to tell later whether the images are still the same."""
+        digest = hashlib.blake2b(repr(self.images.shape).encode(), digest_size=16)
+        digest.update(np.ascontiguousarray(self.images).data)
+        return f"blake2b:{digest.hexdigest()}"
 
     def subset(self, index: ArrayLike | slice) -> ImageSet:
         """The images at `index` (numbers, a boolean mask, a slice) and all that belongs to them."""

@@ -1,13 +1,15 @@
-"""The one door to data: `load` finds a named set, or a folder or zip of pictures."""
+"""The one door to data: `load` finds a named set, a folder or zip of pictures, or an array file."""
 
 from __future__ import annotations
 
 import difflib
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dikmeans.data.errors import UnknownNameError
+from dikmeans.data.errors import UnknownNameError, check_options
 from dikmeans.data.files.home import resolve_data_home
+from dikmeans.data.pictures.arrays import ARRAY_EXTENSIONS, load_arrays
 from dikmeans.data.pictures.folder import load_folder
 from dikmeans.data.sets import (
     arabic_characters,
@@ -62,13 +64,13 @@ def load(
     download: bool = True,
     **options: Any,
 ) -> ImageSet:
-    """Load a data set, or a folder or zip of pictures.
+    """Load a data set, a folder or zip of pictures, or an array file.
 
     Parameters
     ----------
     name : str or path
-        One of `set_names()`, or the path of a folder or zip. A name wins over a folder of the same
-        name: write ``./mnist`` to mean the folder.
+        One of `set_names()`, or the path of a folder, a zip, or an array file (``.npy``, ``.npz``). A
+        name wins over a folder of the same name: write ``./mnist`` to mean the folder.
     split : {"train", "test"}, default="train"
         Which part. A folder without folders ``train`` and ``test`` is all "train".
     data_home : path, optional
@@ -79,7 +81,7 @@ def load(
     **options
         Of the set: ``size`` (hands, faces, sounds), ``face_box`` (faces), ``invert`` (hands),
         ``trim``, ``duration``, ``speakers`` (sounds), ``seed``, ``per_class``, ``test_fraction``
-        (the deformed digits); or of `load_folder`.
+        (the deformed digits); or of `load_folder` or `load_arrays`.
 
     Returns
     -------
@@ -88,7 +90,9 @@ def load(
     Raises
     ------
     UnknownNameError
-        No such set, folder or zip.
+        No such set, folder or file.
+    UnknownOptionError
+        An option that this kind of data does not have.
     MissingDataError
         The files of the set are not there; says which to put where.
     DownloadError
@@ -108,13 +112,15 @@ def load(
         return named.load(split, resolve_data_home(data_home), download, options)
     path = Path(name).expanduser()
     if str(name) and path.exists():
-        return load_folder(path, split=split, **options)
+        loader: Any = load_arrays if path.suffix.lower() in ARRAY_EXTENSIONS else load_folder
+        check_options(str(path), options, list(inspect.signature(loader).parameters)[1:])
+        return loader(path, split=split, **options)
     typed = str(name).lower()
     # Part of a name ("emnist") says more than likeness does ("mnist" is nearer to it).
     containing = sorted((known for known in NAMED_SETS if typed and typed in known), key=len)
     close = containing or difflib.get_close_matches(typed, NAMED_SETS, n=1)
     suggestion = f" Did you mean {close[0]!r}?" if close else ""
     raise UnknownNameError(
-        f"There is no data set, folder or zip {str(name)!r}.{suggestion} The data sets are "
+        f"There is no data set, folder, zip or array file {str(name)!r}.{suggestion} The data sets are "
         f"{', '.join(NAMED_SETS)}."
     )

@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans.images import displayable
+
 # If a quarter of the edge pixels are below this share of the brightest one, the pictures have a background.
 _PAPER = 0.15
-
-
-def displayable(picture: np.ndarray) -> np.ndarray:
-    """A picture stretched to [0, 1]: its own darkest and lightest value, or zero if that is lower."""
-    low, high = min(float(picture.min()), 0.0), float(picture.max())
-    return (picture - low) / (high - low) if high > low else np.zeros_like(picture)
 
 
 def grey_map(pictures: np.ndarray) -> str:

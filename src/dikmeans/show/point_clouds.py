@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dikmeans.show.pictures import displayable, grey_map, without_ticks
+from dikmeans.images import displayable
+from dikmeans.show.pictures import grey_map, without_ticks
 from dikmeans.show.style import CLASS_COLOURS, blank_figure, class_style, in_house_style, require_matplotlib
 
 # Thumbnails: how wide, and how far apart at least, as shares of the panel.

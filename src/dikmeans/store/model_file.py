@@ -49,7 +49,7 @@ def save_model(model: Any, path: Any) -> None:
         "format": FORMAT,
         "version": VERSION,
         "dikmeans": version("dikmeans"),
-        "parameters": {name: _to_json(name, value) for name, value in parameters.items()},
+        "parameters": parameters_as_json(model),
         "fitted": {
             "image_shape": list(model.image_shape_),
             "n_features_in": int(model.n_features_in_),
@@ -60,6 +60,12 @@ def save_model(model: Any, path: Any) -> None:
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
     }
     write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header, default=_plain)}))
+
+
+def parameters_as_json(model: Any) -> dict[str, Any]:
+    """A model's parameters as JSON knows them."""
+    parameters = model.get_params(deep=False)
+    return {name: _to_json(name, value) for name, value in parameters.items()}
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -62,6 +62,34 @@ class Rendering:
             raise ValueError(f"size must be (height, width), two positive integers; got {self.size!r}.")
 
 
+def reduced_size(size: tuple[int, ...], largest_side: int | None) -> tuple[int, int]:
+    """(height, width) in the same proportion, with no side longer than `largest_side`.
+
+    Examples
+    --------
+    >>> reduced_size((300, 400), 64), reduced_size((28, 28), 64)
+    ((48, 64), (28, 28))
+    """
+    height, width = int(size[0]), int(size[1])
+    if largest_side is None or max(height, width) <= largest_side:
+        return height, width
+    if largest_side < 1:
+        raise ValueError(f"largest_side must be a positive number of pixels; got {largest_side!r}.")
+    scale = largest_side / max(height, width)
+    return max(1, round(height * scale)), max(1, round(width * scale))
+
+
+def warn_reduced(label: str, own: tuple[int, ...], size: tuple[int, int] | None) -> None:
+    """Say that pictures were made smaller than they are, if they were."""
+    if size is not None and tuple(own) != size:
+        warnings.warn(
+            f"The pictures in {label} are {own[0]}x{own[1]}; all are reduced to {size[0]}x{size[1]}. Pass "
+            "size=(height, width) to choose.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def picture_size(content: bytes, name: str) -> tuple[int, int]:
     """Height and width of an encoded picture as it will be decoded, from its header alone.
 

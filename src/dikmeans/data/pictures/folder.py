@@ -19,7 +19,14 @@ import numpy as np
 from dikmeans.data.errors import CorruptFileError, DataError, MissingDataError, check_choice
 from dikmeans.data.files.tree import FileTree, ZipTree, natural_key, open_tree
 from dikmeans.data.imageset import Card, ImageSet
-from dikmeans.data.pictures.decode import EXTENSIONS, Rendering, decode_picture, picture_size
+from dikmeans.data.pictures.decode import (
+    EXTENSIONS,
+    Rendering,
+    decode_picture,
+    picture_size,
+    reduced_size,
+    warn_reduced,
+)
 
 if TYPE_CHECKING:
     import os
@@ -34,6 +41,7 @@ def load_folder(
     size: tuple[int, int] | None = None,
     *,
     split: str | None = None,
+    largest_side: int | None = None,
     on_mixed_sizes: Literal["resize", "error"] = "resize",
     on_unreadable: Literal["skip", "error"] = "skip",
     mode: Literal["grey", "rgb"] = "grey",
@@ -53,6 +61,9 @@ def load_folder(
     split : {"train", "test"}, optional
         Which part to take of a folder that holds ``train`` and ``test``. A folder without them is
         one part, "train".
+    largest_side : int, optional
+        Without a `size`: reduce larger pictures, in proportion, to at most this many rows and columns
+        (with a warning).
     on_mixed_sizes : {"resize", "error"}, default="resize"
         Without a `size`: bring pictures to the size most of them have (with a warning), or refuse.
     on_unreadable : {"skip", "error"}, default="skip"
@@ -101,7 +112,8 @@ def load_folder(
         unreadable = _Unreadable(tree.label, refuse=on_unreadable == "error")
         if size is None:
             files, common = _common_size(tree, files, on_mixed_sizes, unreadable)
-            rendering = replace(rendering, size=common)
+            rendering = replace(rendering, size=reduced_size(common, largest_side))
+            warn_reduced(tree.label, common, rendering.size)
         files, images = _decode_all(tree, files, rendering, max_bytes, unreadable)
         unreadable.warn()
     labels, class_names = _labels_from_folders(files, tree.label)

@@ -10,7 +10,7 @@ import inspect
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from dikmeans.data.errors import DownloadError, MissingDataError, check_choice
+from dikmeans.data.errors import DownloadError, MissingDataError, check_choice, check_options
 from dikmeans.data.files.fetch import RemoteFile, fetch
 
 if TYPE_CHECKING:
@@ -133,10 +133,5 @@ class NamedSet:
     def load(self, split: str, data_home: Path, download: bool, options: dict[str, Any]) -> ImageSet:
         """Load a split, after a check of the options."""
         check_choice("split", split, SPLITS)
-        unknown = sorted(set(options) - set(self.options))
-        if unknown:
-            raise TypeError(
-                f"The data set {self.name!r} has no option {', '.join(map(repr, unknown))}; it "
-                f"takes {', '.join(map(repr, self.options)) or 'none'}."
-            )
+        check_options(f"The data set {self.name!r}", options, self.options)
         return self.loader(split, data_home, download, **options)

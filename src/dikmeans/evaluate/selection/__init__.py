@@ -1,5 +1,11 @@
 """Choosing hyper-parameters without labels: criteria, and the search that goes by them."""
 
+from dikmeans.evaluate.selection.cluster_numbers import (
+    NumberChoice,
+    NumberJudgement,
+    choose_number,
+    judge_numbers,
+)
 from dikmeans.evaluate.selection.criteria import (
     CRITERIA,
     Criterion,
@@ -18,7 +24,11 @@ __all__ = [
     "DistortionSearch",
     "HeldOutDistortion",
     "Judgement",
+    "NumberChoice",
+    "NumberJudgement",
     "ReferenceDistortion",
     "Stability",
     "TrainingDistortion",
+    "choose_number",
+    "judge_numbers",
 ]

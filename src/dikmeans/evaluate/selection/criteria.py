@@ -17,6 +17,7 @@ How well each ranks settings is measured in docs/results/selection.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -136,10 +137,17 @@ class Stability:
 
     def __call__(self, estimator: Any, X: Any, rng: np.random.RandomState) -> Judgement:
         """Fit on both halves, predict all."""
-        order = rng.permutation(_num_samples(X))
-        halves = order[::2], order[1::2]
-        partitions = [clone(estimator).fit(_safe_indexing(X, half)).predict(X) for half in halves]
-        return Judgement(float(adjusted_rand_score(*partitions)), None)
+        return Judgement(self.of_halves(fit_halves(estimator, X, rng), X), None)
+
+    def of_halves(self, fits: Sequence[Any], X: Any) -> float:
+        """The score of two estimators that were fitted on halves of X."""
+        return float(adjusted_rand_score(*(fitted.predict(X) for fitted in fits)))
+
+
+def fit_halves(estimator: Any, X: Any, rng: np.random.RandomState) -> list[Any]:
+    """Two estimators, each fitted on a random half of X."""
+    order = rng.permutation(_num_samples(X))
+    return [clone(estimator).fit(_safe_indexing(X, half)) for half in (order[::2], order[1::2])]
 
 
 CRITERIA: dict[str, Criterion] = {

@@ -1,0 +1,123 @@
+"""How a fit goes, on standard error: a bar on a terminal, now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from dikmeans.cli.console import describe_seconds, make_console
+from dikmeans.cluster.forecast import SWAPS, Countdown, Step
+from dikmeans.cluster.history import Iteration
+from dikmeans.cluster.progress import FitListener
+
+NOT_KNOWN = "time left not known yet"
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class FitOnTerminal(FitListener):
+    """Shows phase, distortion, iterations, elapsed and remaining time while it is entered.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        What a run will do.
+    quiet : bool
+        Show nothing.
+    """
+
+    def __init__(self, steps: Sequence[Step], *, quiet: bool = False):
+        self._steps = {step.name: step for step in steps}
+        self._countdown = Countdown(steps)
+        self._console = make_console(stderr=True)
+        self._on_terminal = self._console.is_terminal and not quiet
+        self._in_lines = not self._console.is_terminal and not quiet
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[distortion]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self._console,
+            transient=True,
+            disable=not self._on_terminal,
+        )
+        self._task: TaskID = self._bar.add_task("beginning", total=None, distortion="", left=NOT_KNOWN)
+        self._began = self._last_line = time.perf_counter()
+        self._phase, self._run, self._count = "", "", 0
+        self._distortion = ""
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin_run(self, number: int, n_runs: int) -> None:
+        """Count the runs, if there are several."""
+        self._countdown.begin_run(number, n_runs)
+        self._run = f"run {number} of {n_runs}, " if n_runs > 1 else ""
+        self._phase, self._count = "", 0
+
+    def iteration(self, iteration: Iteration) -> None:
+        """Show the distortion; it is a mean, so that a sample and all images can be compared."""
+        self._countdown.iteration(iteration)
+        n_images = self._countdown.step.n_images
+        self._distortion = f"distortion {iteration.distortion / n_images:.4f}"
+        self._count = self._count + 1 if iteration.phase == self._phase else 1
+        self._show(iteration.phase, f"{describe_phase(iteration.phase)}, iteration {self._count}")
+
+    def trial(self, number: int, most: int) -> None:
+        """Show that swaps are being tried."""
+        self._countdown.trial(number, most)
+        self._show(SWAPS, f"swap {number}, of at most {most}")
+
+    def _show(self, phase: str, what: str) -> None:
+        now, left = time.perf_counter(), self._countdown.seconds_left()
+        remaining = NOT_KNOWN if left is None else f"about {describe_seconds(left)} left"
+        elapsed = now - self._began
+        self._bar.update(
+            self._task,
+            description=f"{self._run}{what}",
+            distortion=self._distortion,
+            left=remaining,
+            total=None if left is None else elapsed + left,
+            completed=elapsed,
+        )
+        is_new = phase != self._phase
+        self._phase = phase
+        if self._in_lines and (is_new or now - self._last_line > _SECONDS_BETWEEN_LINES):
+            self._last_line = now
+            parts = [f"{self._run}{what}", self._distortion, describe_seconds(elapsed), remaining]
+            self._console.print(Text(" · ".join(part for part in parts if part)))
+
+
+def describe_phase(phase: str) -> str:
+    """What a phase of the history is, in words for someone who has not read about it.
+
+    Examples
+    --------
+    >>> describe_phase("affine"), describe_phase("search")
+    ('warming up with affine maps', 'searching')
+    """
+    return _PHASES.get(phase, phase)
+
+
+_PHASES = {
+    "none": "warming up without warps",
+    "affine": "warming up with affine maps",
+    "tps, 10 x as stiff": "warming up with stiff splines",
+    "search": "searching",
+    "after a swap": "after a swap",
+    "all images": "fitting all pictures",
+}

@@ -1,0 +1,256 @@
+"""How long a fit will take: the steps of a run, counted in pairs to align, times what a pair takes.
+
+How many iterations a step needs is not known before it has converged. The numbers here are usual ones
+(medians over fits of digits, letters and hands), which makes a forecast good to about a factor of two. What a
+pair takes is measured: on a few of the images beforehand (`measure_unit_times`), or on the fit itself
+while it goes (`Countdown`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from dikmeans.align.bulk import chunks
+from dikmeans.cluster.curriculum import lessons_before
+from dikmeans.cluster.history import Iteration
+from dikmeans.cluster.lloyd import Task, assign, lloyd
+from dikmeans.cluster.progress import FitListener
+from dikmeans.cluster.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
+
+USUAL_LESSON, USUAL_SEARCH, USUAL_TRIALS, USUAL_ALL = 9, 7, 2, 9
+"""Iterations (trials of swaps) that a step usually needs, unless fewer are allowed."""
+
+SWAPS, LAST_LOOK = "swaps", "last look"
+# What belongs to the trials of swaps, as the history calls it.
+_AFTER_A_SWAP = "after a swap"
+# Enough for all threads to have something to do, and for the clock to be right.
+_CHUNKS_TO_MEASURE = 6
+_ITERATIONS_TO_MEASURE = 3
+
+
+class Step(NamedTuple):
+    """A step of a run.
+
+    Attributes
+    ----------
+    name : str
+        As in the history.
+    warp : str
+        The warps it aligns with.
+    n_images : int
+        Images it works on.
+    cold : int
+        Pairs it aligns from scratch at its beginning.
+    warm : int
+        Pairs it aligns again in an iteration.
+    usual : int
+        Iterations it usually takes.
+    """
+
+    name: str
+    warp: str
+    n_images: int
+    cold: int
+    warm: int
+    usual: int
+
+
+class UnitTimes(NamedTuple):
+    """Seconds a pair: aligned from scratch, and again in an iteration (its update included)."""
+
+    cold: float
+    warm: float
+
+
+def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Step, ...]:
+    """What a run of `model` will do with `n_images` images of `shape` (rows, columns[, channels])."""
+    model = clone(model)
+    model.image_shape_ = shape
+    plan = model._plan()
+    n_search = min(n_images, plan.search_size)
+    searching, all_pairs = n_search * plan.n_clusters, n_images * plan.n_clusters
+    given = not isinstance(plan.init, str)
+    lessons = () if given or not plan.use_curriculum else lessons_before(plan.warp, plan.smoothness)
+    steps = [
+        Step(
+            lesson.name,
+            lesson.warp,
+            n_search,
+            cold=searching,
+            warm=searching,
+            usual=min(USUAL_LESSON, lesson.max_iter, plan.max_iter),
+        )
+        for lesson in lessons
+    ]
+    if not given and (plan.n_swaps or (lessons and n_search < n_images)):
+        usual = min(USUAL_SEARCH, plan.max_iter)
+        steps.append(Step("search", plan.warp, n_search, searching, searching, usual))
+    if not given and plan.n_swaps and plan.n_clusters > 1:
+        # every cluster is cut in two beforehand; a trial aligns two centroids anew, then all of them
+        halves = 2 * n_search
+        trial = TRIAL_ITERATIONS * searching + halves
+        trials = min(USUAL_TRIALS, plan.n_swaps)
+        steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
+    usual = min(USUAL_ALL, plan.max_iter)
+    steps.append(Step("all images", plan.warp, n_images, all_pairs, all_pairs, usual))
+    steps.append(Step(LAST_LOOK, plan.warp, n_images, all_pairs, 0, 0))
+    return tuple(steps)
+
+
+def forecast_seconds(steps: Sequence[Step], times: Mapping[str, UnitTimes]) -> float | None:
+    """Seconds that steps will take; None as long as nobody knows what a pair takes.
+
+    Examples
+    --------
+    >>> steps = [Step("search", "tps", n_images=50, cold=100, warm=100, usual=5)]
+    >>> forecast_seconds(steps, {"tps": UnitTimes(0.02, 0.01)})
+    7.0
+    >>> forecast_seconds(steps, {}) is None
+    True
+    """
+    if any(step.warp not in times for step in steps):
+        return None
+    return sum(
+        step.cold * times[step.warp].cold + step.usual * step.warm * times[step.warp].warm for step in steps
+    )
+
+
+def measure_unit_times(model: Any, X: np.ndarray, rng: np.random.RandomState) -> dict[str, UnitTimes]:
+    """What a pair takes here and now, measured on a few of the images for every kind of warp in a fit.
+
+    Parameters
+    ----------
+    model : DIKMeans
+        Not fitted; it stays as it is.
+    X : array of shape (N, rows, columns[, channels])
+    rng : RandomState
+        Draws the images.
+    """
+    parts = list(chunks(len(X), int(np.prod(X.shape[1:]))))[:_CHUNKS_TO_MEASURE]
+    chosen = rng.permutation(len(X))[: max(parts[-1].stop, model.n_clusters)]
+    model = clone(model)
+    images = model._check_images(X[np.sort(chosen)], reset=True)
+    return {
+        warp: _measure(model, images, warp)
+        for warp in {step.warp for step in steps_of_run(model, len(X), X.shape[1:])}
+    }
+
+
+def _measure(model: Any, images: np.ndarray, warp: str) -> UnitTimes:
+    aligner = model._aligner(warp)
+    images = images.astype(aligner.dtype, copy=False)
+    task = Task(images, np.ones(len(images)), aligner, model.unit_norm_centroids, model.n_jobs)
+    first = images[: model.n_clusters]
+    few = Task(images[:2], np.ones(2), aligner, model.unit_norm_centroids, model.n_jobs)
+    lloyd(few, assign(few, images[:2]), max_iter=1, tol=0.0)  # compiled before the clock runs
+    clock = time.perf_counter()
+    clustering = assign(task, first)
+    cold = time.perf_counter() - clock
+    seconds: list[float] = []
+    lloyd(
+        task,
+        clustering,
+        max_iter=_ITERATIONS_TO_MEASURE,
+        tol=0.0,
+        report=lambda _, iteration: seconds.append(iteration.seconds),
+    )
+    n_pairs = len(images) * len(first)
+    return UnitTimes(cold / n_pairs, float(np.mean(seconds)) / n_pairs)
+
+
+class Countdown(FitListener):
+    """Says during a fit how much time is left, as far as anyone can know.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        Of every run.
+    clock : callable
+        Seconds that only grow.
+    """
+
+    def __init__(self, steps: Sequence[Step], clock: Any = time.perf_counter):
+        self._steps = tuple(steps)
+        self._clock = clock
+        self._times: dict[str, UnitTimes] = {}
+        self._at = 0
+        self._done = 0
+        self._since = clock()
+        self._run_began = self._since
+        self._run_seconds: list[float] = []
+        self._run, self._n_runs = 0, 1
+
+    @property
+    def step(self) -> Step:
+        """The step the fit is in."""
+        return self._steps[self._at]
+
+    @property
+    def done(self) -> int:
+        """Iterations (or trials) of that step that are done."""
+        return self._done
+
+    def begin_run(self, number: int, n_runs: int) -> None:
+        """Start anew."""
+        now = self._clock()
+        if self._run:
+            self._run_seconds.append(now - self._run_began)
+        self._run, self._n_runs = number, n_runs
+        self._at, self._done = 0, 0
+        self._since = self._run_began = now
+
+    def iteration(self, iteration: Iteration) -> None:
+        """Learn what a pair takes."""
+        name = SWAPS if iteration.phase == _AFTER_A_SWAP else iteration.phase
+        now = self._clock()
+        if self._enter(name):
+            step = self.step
+            before = self._times.get(step.warp)
+            cold = max(now - self._since - iteration.seconds, 0.0) / max(step.cold, 1)
+            warm = iteration.seconds / max(step.warm, 1)
+            if name != SWAPS:
+                self._times[step.warp] = UnitTimes(cold, warm if before is None else (before.warm + warm) / 2)
+        self._since = now
+        self._done += name != SWAPS
+
+    def trial(self, number: int, most: int) -> None:
+        """A trial more, or the first one."""
+        self._enter(SWAPS)
+        self._done = number - 1
+        self._since = self._clock()
+
+    def seconds_left(self) -> float | None:
+        """Time left, or None if it is not known yet (or the fit takes longer than any forecast)."""
+        later_runs = self._n_runs - self._run
+        rest = forecast_seconds((self._rest_of_step(), *self._steps[self._at + 1 :]), self._times)
+        if self._run_seconds:
+            a_run = float(np.mean(self._run_seconds))
+            if rest is None:
+                rest = max(a_run - (self._clock() - self._run_began), 0.0)
+        elif later_runs:
+            whole = forecast_seconds(self._steps, self._times)
+            if whole is None:
+                return None
+            a_run = whole
+        else:
+            a_run = 0.0
+        return None if rest is None else rest + later_runs * a_run
+
+    def _rest_of_step(self) -> Step:
+        step = self.step
+        cold = 0 if self._done else step.cold
+        return step._replace(cold=cold, usual=max(step.usual - self._done, 1 if step.usual else 0))
+
+    def _enter(self, name: str) -> bool:
+        """Go to the step of that name; whether it was another one before, or nothing of it is done."""
+        ahead = [i for i, step in enumerate(self._steps) if step.name == name and i >= self._at]
+        if not ahead:
+            return False
+        if ahead[0] != self._at:
+            self._at, self._done = ahead[0], 0
+        return self._done == 0
