@@ -24,6 +24,7 @@ from dikmeans.evaluate import (
     execute_run,
     read_results,
 )
+from dikmeans.evaluate.record import run_identity
 from dikmeans.evaluate.tasks import SUBSET_SEED
 from dikmeans.reproduce.errors import ReproductionError
 from dikmeans.reproduce.workshop import Workshop
@@ -77,8 +78,6 @@ def grid_runs(workshop: Workshop, task: Task, path: Path) -> list[RunRecord]:
 def _known_run(
     known: dict[str, RunRecord], model: Model, data: TaskData, task: Task, seed: int
 ) -> RunRecord | None:
-    from dikmeans.evaluate.record import run_identity
-
     parameters = model.parameters(data.n_classes)
     return known.get(run_identity(model.name, parameters, task.name, data.title, seed, len(data.train)))
 

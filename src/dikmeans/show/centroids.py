@@ -79,7 +79,10 @@ def centroid_rows(rows: Rows, *, title: str | None = None, cell: float = 0.8) ->
     """
     wide, high = _cell_size(rows, cell)
     n_columns = max(len(pictures) for pictures in rows.values())
-    figure = blank_figure(wide * n_columns + 1.2, high * len(rows) + (0.4 if title else 0.1))
+    room_for_title = 0.09 * len(title or "")
+    figure = blank_figure(
+        max(wide * n_columns + 1.2, room_for_title), high * len(rows) + (0.4 if title else 0.1)
+    )
     _draw_rows(figure, rows, n_columns)
     if title:
         figure.suptitle(title)
