@@ -113,6 +113,17 @@ class OfOneSet(PaperFigure):
         return -1
 
 
+class _WithFits(PaperFigure):
+    """A figure of the three kinds of K-means."""
+
+    def parameters(self, workshop: Workshop) -> dict[str, Any]:
+        """Also the parameters of the models."""
+        return {
+            **super().parameters(workshop),
+            "models": {name: parameters_of(DIKMeans(warp=warp)) for name, warp in FAMILY.items()},
+        }
+
+
 class Transformations(OfOneSet):
     """An image over the grid of its warp."""
 
@@ -131,15 +142,15 @@ class Transformations(OfOneSet):
         )
 
 
-class Time(OfOneSet):
+class Time(_WithFits, OfOneSet):
     """Time of AI and DI K-means against images and landmarks."""
 
     kind = "time"
     the_papers = "arabic-characters"
     caption = (
-        "Seconds of a fit of three Lloyd iterations, against the number of images (7 x 7 landmarks) and of "
-        "landmarks. Both axes are logarithmic; power 1 is linear. Seconds are those of the machine and its "
-        "load at that moment: only ratios within a panel mean something."
+        f"Seconds of a fit of {N_ITERATIONS} Lloyd iterations, against the number of images and of landmarks. "
+        "Both axes are logarithmic; power 1 is linear. Seconds are those of the machine and its load at that "
+        "moment: only ratios within a panel mean something."
     )
     shares: ClassVar = (0.25, 0.5, 1, 2, 4)
     sides: ClassVar = (3, 4, 5, 6, 7, 8)
@@ -187,17 +198,6 @@ class Time(OfOneSet):
         )
         note = f"{N_ITERATIONS} Lloyd iterations; seconds depend on the load of the machine: read the ratios"
         return Made(show.time_growth(growths, title=title, note=note), facts)
-
-
-class _WithFits(PaperFigure):
-    """A figure of the three kinds of K-means."""
-
-    def parameters(self, workshop: Workshop) -> dict[str, Any]:
-        """Also the parameters of the models."""
-        return {
-            **super().parameters(workshop),
-            "models": {name: parameters_of(DIKMeans(warp=warp)) for name, warp in FAMILY.items()},
-        }
 
 
 class Centroids(_WithFits, OfEachSet):
