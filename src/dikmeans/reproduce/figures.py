@@ -148,7 +148,7 @@ class Time(_WithFits, OfOneSet):
     kind = "time"
     the_papers = "arabic-characters"
     caption = (
-        f"Seconds of a fit of {N_ITERATIONS} Lloyd iterations, against the number of images and of landmarks. "
+        f"Seconds of a fit of {N_ITERATIONS} Lloyd iterations, against the number of images and landmarks. "
         "Both axes are logarithmic; power 1 is linear. Seconds are those of the machine and its load at that "
         "moment: only ratios within a panel mean something."
     )
