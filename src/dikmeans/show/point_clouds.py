@@ -66,6 +66,8 @@ def embedding(
     present = np.unique(labels)
     figure = blank_figure(panel * len(points), panel + 0.3 + 0.25 * bool(title) + 0.2 * (len(present) > 15))
     (axes,) = figure.subplots(1, len(points), squeeze=False)
+    # one look for all panels: aligned photographs have empty edges, too
+    ink = pictures is not None and grey_map(pictures[next(iter(points))]) == "gray_r"
     for (name, where), axis in zip(points.items(), axes, strict=True):
         for label in present:
             mine = where[labels == label]
@@ -74,7 +76,7 @@ def embedding(
         axis.set_title(name)
         without_ticks(axis)
         if pictures is not None:
-            _thumbnails(axis, where, labels, pictures[name])
+            _thumbnails(axis, where, labels, pictures[name], ink=ink)
     if len(present) <= _MOST_IN_LEGEND:
         handles, names = axes[0].get_legend_handles_labels()
         per_line = 15 if max(map(len, names)) <= 3 else 7
@@ -92,7 +94,7 @@ def embedding(
     return figure
 
 
-def _thumbnails(axis: Any, where: np.ndarray, labels: np.ndarray, pictures: np.ndarray) -> None:
+def _thumbnails(axis: Any, where: np.ndarray, labels: np.ndarray, pictures: np.ndarray, *, ink: bool) -> None:
     """Show pictures of points that keep their distance from each other, in the colour of their class."""
     low, high = where.min(axis=0), where.max(axis=0)
     side = float((high - low).max()) or 1.0
@@ -103,7 +105,6 @@ def _thumbnails(axis: Any, where: np.ndarray, labels: np.ndarray, pictures: np.n
         ylim=(middle[1] - half, middle[1] + half),
         aspect="equal",
     )
-    ink = grey_map(pictures) == "gray_r"
     rows, columns = pictures.shape[1:3]
     half_wide, half_high = (
         _THUMBNAIL * side * length / np.sqrt(rows * columns) / 2 for length in (columns, rows)
