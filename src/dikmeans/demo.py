@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from dikmeans import DIKMeans
-from dikmeans.evaluate import clustering_accuracy
+from dikmeans.evaluate import FAMILY, clustering_accuracy
 from dikmeans.show import centroid_rows
-from dikmeans.show.style import require_pyplot
-
-MODELS = {"K-means": "none", "AI K-means": "affine", "DI K-means": "tps"}
+from dikmeans.show.style import require_matplotlib
 
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +36,7 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
 def run(n_images: int, seed: int, output: Path) -> None:
     """Fit the three models, print the table, write the picture."""
-    require_pyplot()  # before the work, not after it
+    require_matplotlib()  # before the work, not after it
     output.parent.mkdir(parents=True, exist_ok=True)
     images, labels = load_digits()
     if n_images < len(images):
@@ -47,7 +45,7 @@ def run(n_images: int, seed: int, output: Path) -> None:
     print(f"{len(images):,} handwritten digits, 28 x 28; 10 clusters; seed {seed}; no labels are used\n")
     print(f"{'model':<12} {'distortion':>10} {'accuracy':>9} {'seconds':>8}")
     rows: dict[str, Any] = {}
-    for name, warp in MODELS.items():
+    for name, warp in FAMILY.items():
         clock = time.perf_counter()
         model = DIKMeans(10, warp=warp, random_state=seed, verbose=sys.stderr.isatty())
         model.fit(images)

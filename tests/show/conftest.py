@@ -1,4 +1,4 @@
-"""A report on real digits, made once, and a real browser to open it with."""
+"""What figures and report are made of, fitted once; and a real browser to open the report with."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from report_pages import embedded_data
+from sklearn.datasets import load_digits
 
 from dikmeans import DIKMeans
 from dikmeans.data import Card, ImageSet
@@ -79,3 +81,12 @@ def chromium(tmp_path_factory):
             yield driver
         finally:
             driver.quit()
+
+
+@pytest.fixture(scope="session")
+def eights() -> SimpleNamespace:
+    """8 x 8 digits 0 to 3, their labels, and a model of them."""
+    digits = load_digits()
+    chosen = digits.target < 4
+    X, y = digits.images[chosen][:90], digits.target[chosen][:90]
+    return SimpleNamespace(X=X, y=y, model=DIKMeans(4, n_swaps=0, random_state=0, n_jobs=1).fit(X))

@@ -25,6 +25,7 @@ def mistakes_explained() -> Iterator[None]:
     """Turn the errors a user can mend into a message on standard error."""
     from dikmeans.data import DataError
     from dikmeans.evaluate import ResultsFileError, UnknownChoiceError
+    from dikmeans.reproduce.errors import ReproductionError
     from dikmeans.store import ModelFileError, RunFolderError
 
     try:
@@ -34,6 +35,7 @@ def mistakes_explained() -> Iterator[None]:
         DataError,
         ModelFileError,
         RunFolderError,
+        ReproductionError,
         ResultsFileError,
         UnknownChoiceError,
     ) as error:

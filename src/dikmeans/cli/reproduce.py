@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dikmeans.cli.mistakes import FAILURE, INTERRUPTED, mistakes_explained
+from dikmeans.cli.reproduce_figures import figures
 
 commands = typer.Typer(help="Make the paper's results again.", no_args_is_help=True)
 
@@ -15,6 +16,9 @@ commands = typer.Typer(help="Make the paper's results again.", no_args_is_help=T
 @commands.callback()
 def _group() -> None:
     """Make the paper's results again."""
+
+
+commands.command()(figures)
 
 
 @commands.command()

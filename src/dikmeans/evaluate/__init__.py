@@ -4,6 +4,9 @@ The way of the data: tasks, models -> protocol -> results file (records) -> summ
 """
 
 from dikmeans.evaluate.accuracy_distortion import AccuracyAgainstDistortion, accuracy_against_distortion
+from dikmeans.evaluate.embedding import embed
+from dikmeans.evaluate.family import FAMILY, fit_family
+from dikmeans.evaluate.growth import Growth, measure_growth
 from dikmeans.evaluate.metrics import Confusion, clustering_accuracy, confusion, scores
 from dikmeans.evaluate.models import Model, get_model, get_models, model_names, register
 from dikmeans.evaluate.names import UnknownChoiceError
@@ -17,6 +20,7 @@ from dikmeans.evaluate.table import table_as_csv, table_as_markdown
 from dikmeans.evaluate.tasks import TASKS, Task, TaskData, get_task, get_tasks
 
 __all__ = [
+    "FAMILY",
     "PAPER_GRID",
     "TABLE_1",
     "TASKS",
@@ -25,6 +29,7 @@ __all__ = [
     "Confusion",
     "DistortionSearch",
     "Figures",
+    "Growth",
     "Listener",
     "Model",
     "Outcome",
@@ -37,12 +42,15 @@ __all__ = [
     "accuracy_against_distortion",
     "clustering_accuracy",
     "confusion",
+    "embed",
     "execute_run",
+    "fit_family",
     "get_model",
     "get_models",
     "get_task",
     "get_tasks",
     "label_free_choice",
+    "measure_growth",
     "model_names",
     "paper_accuracy",
     "read_results",

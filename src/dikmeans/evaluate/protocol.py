@@ -264,7 +264,7 @@ def _make_once(
         data = load_task(run.task.name)
         listener.begins(run, remaining)
         try:
-            with _interrupts_end_the_run():
+            with interrupts_end_the_run():
                 record = execute_run(run.model, data, run.task.name, run.seed)
         except Exception as error:
             # One model that fails must not cost the night's other results.
@@ -288,7 +288,7 @@ def _remaining(runs: Sequence[PlannedRun], known: Sequence[RunRecord]) -> Remain
 
 
 @contextlib.contextmanager
-def _interrupts_end_the_run() -> Iterator[None]:
+def interrupts_end_the_run() -> Iterator[None]:
     """Make Ctrl-C count even where an estimator answers it by returning its best so far.
 
     That answer is right for a person at a prompt, but half a fit is no run of the protocol.

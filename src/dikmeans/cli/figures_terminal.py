@@ -1,0 +1,92 @@
+"""What the user sees while figures are made: a bar with what is being done, a line a figure."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from dikmeans.cli.console import describe_seconds, make_console
+from dikmeans.reproduce import FigureListener, Gallery, PaperFigure
+
+
+class FiguresOnTerminal(FigureListener):
+    """Shows progress on standard error while it is entered.
+
+    Parameters
+    ----------
+    gallery : Gallery
+        Where the figures go.
+    """
+
+    def __init__(self, gallery: Gallery) -> None:
+        self._gallery = gallery
+        self._console = make_console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID = self._bar.add_task("", total=None)
+        self._name = ""
+        self._begin = 0.0
+        self._n_made = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def step(self, text: str) -> None:
+        """Show what is being done."""
+        self._bar.update(self._task, description=f"{self._name}: {text}" if self._name else text)
+
+    def planned(self, n_done: int, n_pending: int) -> None:
+        """Say how much there is to do."""
+        self._bar.update(self._task, total=n_pending)
+        self._console.print(f"{n_pending} figures to make, {n_done} are there already.")
+
+    def begins(self, figure: PaperFigure) -> None:
+        """Start the clock of a figure."""
+        self._name, self._begin = figure.name, time.perf_counter()
+        self.step("")
+
+    def made(self, figure: PaperFigure) -> None:
+        """Leave a line for a finished figure."""
+        self._bar.advance(self._task)
+        self._n_made += 1
+        seconds = describe_seconds(time.perf_counter() - self._begin)
+        self._console.print(Text(f"{figure.name}: {seconds}"))
+
+    def failed(self, figure: PaperFigure, error: Exception) -> None:
+        """Leave a line for one that could not be made."""
+        self._bar.advance(self._task)
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        self._console.print(Text(f"Failed: {figure.name}: {message}", style="red"))
+
+    def ended(self) -> None:
+        """Say where things are."""
+        self._console.print(Text(f"Figures, and figures.json on what made them: {self._gallery.folder}."))
+
+    def stopped(self) -> None:
+        """Say that the work was stopped, and what is kept."""
+        self._console.print(
+            Text(
+                f"Stopped. {self._n_made} figures made now are in {self._gallery.folder}; "
+                "the same command goes on."
+            )
+        )
