@@ -4,8 +4,16 @@ The way of the data: tasks, models -> protocol -> results file (records) -> summ
 """
 
 from dikmeans.evaluate.accuracy_distortion import AccuracyAgainstDistortion, accuracy_against_distortion
+from dikmeans.evaluate.deep_models import DeepModel
 from dikmeans.evaluate.metrics import Confusion, clustering_accuracy, confusion, scores
-from dikmeans.evaluate.models import Model, get_model, get_models, model_names, register
+from dikmeans.evaluate.models import (
+    Model,
+    get_model,
+    get_models,
+    missing_models,
+    model_names,
+    register,
+)
 from dikmeans.evaluate.names import UnknownChoiceError
 from dikmeans.evaluate.paper import TABLE_1, paper_accuracy
 from dikmeans.evaluate.protocol import Listener, Outcome, execute_run, run_protocol
@@ -23,6 +31,7 @@ __all__ = [
     "AccuracyAgainstDistortion",
     "Cell",
     "Confusion",
+    "DeepModel",
     "DistortionSearch",
     "Figures",
     "Listener",
@@ -43,6 +52,7 @@ __all__ = [
     "get_task",
     "get_tasks",
     "label_free_choice",
+    "missing_models",
     "model_names",
     "paper_accuracy",
     "read_results",
