@@ -200,12 +200,13 @@ def test_without_torch_a_deep_row_asked_for_by_name_is_a_mistake(no_torch):
     assert "pip install 'dikmeans[deep]'" in " ".join(done.stderr.split())
 
 
-def test_the_length_of_a_deep_training_is_in_its_row(toy):
+def test_the_length_of_a_deep_training_is_told_with_the_table(toy):
     pytest.importorskip("torch")
     done = invoke("--data", "bars", "--models", "ae-k-means-mlp", "--runs", "1", "--deep-steps", "3")
     assert done.exit_code == 0, done.output
-    assert "AE + K-means (MLP), 3 steps" in " ".join(done.stdout.split())
-    assert "at most 3 steps" in " ".join(done.stdout.split())
+    for text in (done.stdout, Path("reproduction/table.md").read_text()):
+        assert "AE + K-means (MLP)" in text
+        assert "at most 3 steps" in " ".join(text.split())
 
 
 def test_help_and_version_answer():

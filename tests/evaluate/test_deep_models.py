@@ -17,6 +17,7 @@ from dikmeans.evaluate import (
     missing_models,
     model_names,
     run_protocol,
+    table_as_csv,
     table_as_markdown,
     table_cells,
 )
@@ -76,7 +77,7 @@ def test_the_length_of_training_is_part_of_a_run_but_threads_and_device_are_not(
 
 
 @pytest.mark.parametrize("name", DEEP)
-def test_a_deep_model_runs_by_the_protocol_and_its_row_tells_the_training(name, tmp_path):
+def test_a_deep_model_runs_by_the_protocol_and_the_table_tells_its_training(name, tmp_path):
     pytest.importorskip("torch")
     task, model = get_task(str(write_bars(tmp_path / "bars"))), get_model(name).limited_to(60)
     with ResultsFile(tmp_path / "runs.jsonl") as results:
@@ -87,9 +88,10 @@ def test_a_deep_model_runs_by_the_protocol_and_its_row_tells_the_training(name, 
     assert record.test["accuracy"] == 1.0
     assert record.distortion is not None
     assert record.versions["torch"]
-    text = table_as_markdown(table_cells([record], [task], [model], [0]))
-    assert f"| bars | {get_model(name).title}, 60 steps | — | 100.0 |" in text
-    assert "at most 60 steps (batches of 64 images) in each phase" in text
+    cells = table_cells([record], [task], [model], [0])
+    assert f"| bars | {model.title} | — | 100.0 |" in table_as_markdown(cells)
+    for text in (table_as_markdown(cells), table_as_csv(cells)):
+        assert "at most 60 steps (batches of 64 images) in each phase" in text
 
 
 def test_runs_of_another_length_are_not_of_this_table():

@@ -29,7 +29,6 @@ class DeepModel(Model):
         """The same, trained for at most so many batches a phase."""
         return replace(
             self,
-            title=f"{self.title}, {steps:,} steps",
             make=partial(_make, self.rival, self.architecture, max_steps=steps),
             note=_note(f"at most {steps:,} steps (batches of 64 images) in each phase"),
         )

@@ -34,7 +34,7 @@ _CSV_HEADERS = (
     *("data", "data_title", "model", "model_title", "paper_accuracy"),
     *("runs", "runs_wanted", "train_size", "train_available"),
     *(f"{figure}_{what}" for figure in _FIGURES for what in ("best_by_labels", "label_free", "mean", "sd")),
-    "mean_seconds",
+    *("mean_seconds", "note"),
 )
 
 
@@ -130,5 +130,6 @@ def table_as_csv(cells: Sequence[Cell]) -> str:
                 row += [of.best_by_labels, of.label_free, of.mean, of.sd]
             row.append(sum(record.seconds for record in cell.records) / len(cell.records))
         # csv writes None as nothing
-        writer.writerow(row + [None] * (len(_CSV_HEADERS) - len(row)))
+        row += [None] * (len(_CSV_HEADERS) - len(row) - 1)
+        writer.writerow([*row, cell.model.note])
     return text.getvalue()
