@@ -39,7 +39,7 @@ NORMALISERS: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def choose_normaliser(pictures: np.ndarray) -> str:
-    """ "detail" for pictures without a dark background, "unit" for all others.
+    """Say "detail" for pictures without a dark background, "unit" for all others.
 
     Decided by the median picture. Pictures with negative values, and signals, are left as they are.
 
