@@ -52,7 +52,7 @@ function showCluster(k) {
         SAMPLED ? el("p", { class: "note sample" }, `${count(members.length)} of its ${count(cluster.size)} members are shown.`) : null,
         members.length ? el("p", { class: "note" }, DATA.warp === "none"
           ? "This model does not align pictures; the slide changes nothing."
-          : "Slide: every member is bent, pixel by pixel, into the frame of the centroid. Watch the mean grow sharp.") : null,
+          : "Slide: every member is bent, pixel by pixel, into the frame of the centroid." + (IS_SIGNAL ? "" : " Watch the mean grow sharp.")) : null,
         members.length ? slider.element : null)));
   if (members.length) {
     MAIN.append(el("section", {},
@@ -88,7 +88,7 @@ function memberTile(slot, elsewhere = false) {
   const canvas = newCanvas();
   const chip = elsewhere
     ? nearChip("in", LABELS[slot], "")
-    : isNear(slot) ? nearChip("almost", CANDIDATES[1].cluster[slot], `+${percent(marginOf(slot))}`) : null;
+    : isNear(slot) ? nearChip("almost", CANDIDATES[1].cluster[slot], signed(marginOf(slot))) : null;
   const wrong = DATA.classes && matchedClass(LABELS[slot]) !== classOf(slot);
   const label = `${nameOf(slot)}, cost ${percent(CANDIDATES[0].cost[slot])}${chip ? `, ${chip.title}` : ""}`;
   const tile = el("button", {

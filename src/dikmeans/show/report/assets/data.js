@@ -51,6 +51,7 @@ const costTo = (slot, k) => COSTS[slot * K + k];
 const marginOf = (slot) => (K > 1 ? CANDIDATES[1].cost[slot] - CANDIDATES[0].cost[slot] : Infinity);
 // Costs are told in per cent of the energy of an average picture.
 const percent = (cost, digits = 1) => `${((100 * cost) / DATA.energy).toFixed(digits)}\u202f%`;
+const signed = (cost) => `${cost < 0 ? "−" : "+"}${percent(Math.abs(cost))}`;
 const count = (n) => n.toLocaleString("en");
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 

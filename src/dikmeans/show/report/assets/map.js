@@ -37,7 +37,7 @@ function showMap() {
   MAIN.append(
     el("section", { class: "intro" }, el("h1", {}, "Map"),
       el("p", { class: "lead" }, "Pictures that are alike lie close together. If alignment does its work, clusters that overlap as the pictures are come apart once they are aligned."),
-      el("p", { class: "note" }, `Each map is a t-SNE embedding of the same ${plural(N, "picture")}, made for itself: distances between far groups mean little, and the axes mean nothing. ${MAPS.length > 1 ? "Pictures are aligned with the centroid of their own cluster, the affine map with the same centroids and no bending; this favours the clusters found. " : ""}${DATA.mapNote} Drag to draw a lasso; hold Shift to add to the selection.`),
+      el("p", { class: "note" }, `Each map is a t-SNE embedding of the same ${plural(N, "picture")}, made for itself: distances between far groups mean little, and the axes mean nothing. ${MAPS.length > 1 ? "Pictures are aligned with the centroid of their own cluster, which favours the clusters found. " : ""}${MAPS.length > 2 ? "The affine map uses the same centroids without bending; it is not another clustering. " : ""}${DATA.mapNote} Drag to draw a lasso; hold Shift to add to the selection.`),
       SAMPLED ? sampleNote() : null,
       el("div", { class: "bar-of-tools" },
         choose("map-style", "Show", [["points", "points"], ["pictures", "pictures"]], mapStyle, (v) => { mapStyle = v; }),

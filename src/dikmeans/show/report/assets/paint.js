@@ -19,7 +19,7 @@ function newCanvas(className, label) {
   // a signal is drawn as a curve, at a resolution of its own
   canvas.width = IS_SIGNAL ? 160 : COLUMNS;
   canvas.height = IS_SIGNAL ? 80 : ROWS;
-  canvas.className = `picture ${className || ""}`;
+  canvas.className = `picture ${IS_SIGNAL ? "curve" : ""} ${className || ""}`;
   if (label) {
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", label);

@@ -47,6 +47,8 @@ function verdict(slot) {
   const next = CANDIDATES[1], k = next.cluster[slot];
   const misfit = next.cost[slot] - next.bending[slot] - (mine.cost[slot] - mine.bending[slot]);
   const bending = next.bending[slot] - mine.bending[slot];
+  if (misfit + bending < 0)
+    return `In cluster ${own} it costs ${percent(mine.cost[slot])}${split}. Cluster ${k} would cost less, ${percent(next.cost[slot])}, but the assignment, which gives up early on pairs that look hopeless, did not get that far.`;
   const because = DATA.warp === "none" ? "" : bending > misfit ? ", mostly because it would have to bend further" : ", mostly because more of it would not fit";
   return `In cluster ${own} it costs ${percent(mine.cost[slot])}${split}. Cluster ${k} would cost ${percent(next.cost[slot])}${because}.`;
 }
@@ -77,7 +79,7 @@ function candidateRow(slot, rank) {
   const element = el("article", { class: `candidate${rank === 0 ? " own" : ""}` },
     el("header", {},
       el("a", { href: `#cluster-${k}` }, clusterName(k)),
-      el("span", { class: "chip" }, rank === 0 ? "its cluster" : `+${percent(fit.cost[slot] - CANDIDATES[0].cost[slot])}`)),
+      el("span", { class: "chip" }, rank === 0 ? "its cluster" : signed(fit.cost[slot] - CANDIDATES[0].cost[slot]))),
     el("div", { class: "body" }, el("div", { class: "steps" },
       labelled(centroidCanvas(k, "large", `Centroid ${k}`), "centroid"),
       aligned ? el("figure", {}, el("span", { class: "stack" }, bent, mesh), el("figcaption", {}, centroidWarped ? "bent onto the picture" : "picture, bent")) : null,
