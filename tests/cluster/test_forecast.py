@@ -28,7 +28,14 @@ class Names(FitListener):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"warp": "affine"}, {"warp": "none"}, {"curriculum": False}, {"n_swaps": 0, "search_size": 60}],
+    [
+        {},
+        {"warp": "affine"},
+        {"warp": "none"},
+        {"curriculum": False},
+        {"n_swaps": 0, "search_size": 60},
+        {"n_swaps": 0, "stiffness": "uniform"},
+    ],
 )
 def test_a_fit_goes_through_the_steps_that_were_foretold(real_digits, parameters):
     X = real_digits[0][:120]

@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import clone
 
 from dikmeans.align.bulk import chunks
-from dikmeans.cluster.curriculum import lessons_before
 from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.lloyd import Task, assign, lloyd
 from dikmeans.cluster.progress import FitListener
@@ -74,8 +73,6 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
     plan = model._plan()
     n_search = min(n_images, plan.search_size)
     searching, all_pairs = n_search * plan.n_clusters, n_images * plan.n_clusters
-    given = not isinstance(plan.init, str)
-    lessons = () if given or not plan.use_curriculum else lessons_before(plan.warp, plan.smoothness)
     steps = [
         Step(
             lesson.name,
@@ -85,16 +82,16 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
             warm=searching,
             usual=min(USUAL_LESSON, lesson.max_iter, plan.max_iter),
         )
-        for lesson in lessons
+        for lesson in plan.lessons
     ]
-    if not given and (plan.n_swaps or (lessons and n_search < n_images)):
+    if plan.searches(on_sample=n_search < n_images):
         usual = min(USUAL_SEARCH, plan.max_iter)
         steps.append(Step("search", plan.warp, n_search, searching, searching, usual))
-    if not given and plan.n_swaps and plan.n_clusters > 1:
+    if plan.swap_trials and plan.n_clusters > 1:
         # every cluster is cut in two beforehand; a trial aligns two centroids anew, then all of them
         halves = 2 * n_search
         trial = TRIAL_ITERATIONS * searching + halves
-        trials = min(USUAL_TRIALS, plan.n_swaps)
+        trials = min(USUAL_TRIALS, plan.swap_trials)
         steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
     usual = min(USUAL_ALL, plan.max_iter)
     steps.append(Step("all images", plan.warp, n_images, all_pairs, all_pairs, usual))

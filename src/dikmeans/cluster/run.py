@@ -66,6 +66,26 @@ class Plan:
     unit_norm: bool
     n_jobs: int | None
 
+    @property
+    def given(self) -> bool:
+        """Whether the first centroids are given: they are taken at their word, without lessons or swaps."""
+        return not isinstance(self.init, str)
+
+    @property
+    def lessons(self) -> tuple[Phase, ...]:
+        """What comes before the measure proper."""
+        learn = self.use_curriculum and not self.given
+        return lessons_before(self.warp, self.smoothness) if learn else ()
+
+    @property
+    def swap_trials(self) -> int:
+        """Swaps that may be tried."""
+        return 0 if self.given else self.n_swaps
+
+    def searches(self, *, on_sample: bool) -> bool:
+        """Whether the measure proper works on the search's images before it does on all."""
+        return bool(self.swap_trials or self.learn_stiffness or (self.lessons and on_sample))
+
 
 @dataclass
 class Run:
@@ -101,26 +121,20 @@ class Run:
         plan, search = self.plan, self._sample(images, weights, rng)
         centroids = self._seed(search, rng)
         self.first_centroids = centroids.copy()
-        # given centroids are taken at their word
-        given = not isinstance(plan.init, str)
-        learn = plan.use_curriculum and not given
-        lessons = lessons_before(plan.warp, plan.smoothness) if learn else ()
-
-        for phase in lessons:
+        for phase in plan.lessons:
             task = self._task(search, phase)
             n_iter = min(phase.max_iter, plan.max_iter)
             here, _ = self._descend(task, centroids, n_iter, LESSON_TOL, phase.name, report)
             centroids = to_mean_pose(task, here)
 
         proper = Phase(plan.warp, 1.0, plan.max_iter)
-        n_swaps = 0 if given else plan.n_swaps
-        if n_swaps or plan.learn_stiffness or (lessons and len(search.images) < len(images)):
+        if plan.searches(on_sample=len(search.images) < len(images)):
             task = self._task(search, proper)
             here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, "search", report)
             here = swap_moves(
                 task,
                 here,
-                max_trials=n_swaps,
+                max_trials=plan.swap_trials,
                 max_iter=plan.max_iter,
                 tol=LESSON_TOL,
                 rng=rng,
