@@ -33,7 +33,7 @@ def estimate_memory(
     """Bytes that a fit of single-precision images needs at most, the images themselves included.
 
     Counted are the images as they are passed, their normalised copy, the sample of the search, and
-    the state of the run as often as it is there at once. The program and its libraries come on top.
+    the state of the run as often as it is there at once, and the learned stiffness. The program and its libraries come on top.
 
     Parameters
     ----------
@@ -59,4 +59,5 @@ def estimate_memory(
     # plain K-means, the first lesson of the others, works in double precision
     exact = (n_images if warp == "none" else sample) * n_values * _DOUBLE
     state = STATES_AT_ONCE * state_bytes(n_images, n_clusters, n_basis)
-    return pictures + copies + exact + state
+    stiffness = n_clusters * (2 * n_basis) ** 2 * _DOUBLE
+    return pictures + copies + exact + state + stiffness
