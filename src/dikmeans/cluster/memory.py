@@ -32,8 +32,9 @@ def estimate_memory(
 ) -> int:
     """Bytes that a fit of single-precision images needs at most, the images themselves included.
 
-    Counted are the images as they are passed, their normalised copy, the sample of the search, and
-    the state of the run as often as it is there at once, and the learned stiffness. The program and its libraries come on top.
+    Counted are the images as they are passed, their normalised copy, the sample of the search, the state
+    of the run as often as it is there at once, and the learned stiffness. The program and its libraries
+    come on top.
 
     Parameters
     ----------
