@@ -3,7 +3,7 @@ python := .venv/bin/python
 installed := .venv/.installed
 installed_deep := .venv/.installed-deep
 
-.PHONY: setup setup-deep demo test test-all bench lint clean
+.PHONY: setup setup-deep browser demo test test-all bench lint clean
 
 setup: $(installed)
 
@@ -18,15 +18,19 @@ $(installed_deep): requirements/deep.txt $(installed)
 	$(python) -m pip install --quiet --disable-pip-version-check -r requirements/deep.txt
 	@touch $@
 
+# Chromium for the tests of the report; says so where it cannot be had
+browser:
+	@tools/browser.sh
+
 # K-means, AI K-means and DI K-means on 5,000 real digits
 demo: setup
 	$(python) -m dikmeans.demo
 
 # everything but what is marked slow
-test: setup-deep lint
+test: setup-deep browser lint
 	$(python) -m pytest -m "not slow"
 
-test-all: setup-deep lint
+test-all: setup-deep browser lint
 	$(python) -m pytest
 
 lint: setup

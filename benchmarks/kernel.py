@@ -46,7 +46,7 @@ def measure(side: int) -> list[str]:
     images, _ = digits(N_IMAGES)
     centroids, _ = digits(N_CENTROIDS, first=1000)
     aligner = make_aligner((28, 28), landmarks=side, direction="image-to-centroid")
-    problem = aligner._problems[0, False]
+    problem = aligner.bank(centroids).problems[0, False]
     pairs = aligner._pairs(images, centroids, np.ones(len(images)))
     rng = np.random.default_rng(0)
     n_pairs, n_basis = N_IMAGES * N_CENTROIDS, aligner.n_basis

@@ -43,7 +43,9 @@ def adam_in_torch(
     """Mean best-so-far cost, and seconds, after each step (steps + 1 values)."""
     warp = aligner.warp
     phi = torch.tensor(warp.basis(warp.grid.points()), dtype=torch.float32)
-    penalty = torch.tensor(aligner._problems[0, False].penalty)
+    n_basis = len(warp.identity)
+    problem = aligner.bank(centroids).problems[0, False]
+    penalty = torch.tensor(problem.penalties[0, :n_basis, :n_basis])  # both axes have the same
     identity = torch.tensor(warp.identity, dtype=torch.float32)
     targets = torch.tensor(centroids)
     n_centroids = len(centroids)

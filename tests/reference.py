@@ -49,7 +49,8 @@ def slopes_of(corners, fractions):
 def evaluate(problem, pairs, pair, delta):
     """Cost and gradient of one pair, straight from the formula in `dikmeans.align.objective`."""
     sampler, gain = problem.sampler, float(pairs.gain[pair])
-    penalty, delta = problem.penalty.astype(float), np.asarray(delta, dtype=float)
+    penalty = problem.penalties[pairs.centroid_of[pair]].astype(float)
+    delta = np.asarray(delta, dtype=float)
     template = pairs.templates[pairs.template_of[pair]].astype(float)
     target = pairs.targets[pairs.target_of[pair]].astype(float)
     cells, fractions = split(sampler, locate(sampler, delta))
@@ -60,8 +61,8 @@ def evaluate(problem, pairs, pair, delta):
         cost += gain * (difference**2).sum()
         pull += gain * difference * slopes_of(corners, fractions)
     phi, scale = sampler.phi.astype(float), sampler.scale.astype(float)
-    gradient = 2 * scale[:, None] * (pull @ phi.T) + 2 * delta @ penalty
-    return cost + np.einsum("ai,ij,aj->", delta, penalty, delta), gradient
+    gradient = 2 * scale[:, None] * (pull @ phi.T) + 2 * (penalty @ delta.ravel()).reshape(delta.shape)
+    return cost + delta.ravel() @ penalty @ delta.ravel(), gradient
 
 
 def finite_differences(function, delta, step=1e-6):

@@ -161,13 +161,14 @@ def test_the_penalty_is_smoothness_times_bending_and_a_little_displacement(measu
         )
         for d in deltas
     ]
-    np.testing.assert_allclose(aligner.penalty(deltas), expected, rtol=1e-5)
+    np.testing.assert_allclose(aligner.penalty(deltas, np.array([0, 2, 1])), expected, rtol=1e-5)
 
 
 def test_on_a_coarse_level_data_and_penalty_keep_their_balance():
     # Four pixels become one, so that there are a quarter as many squares to add up.
     aligner = make_aligner((28, 28), smoothness=0.7)
-    sharp, coarse = (aligner._problems[level, False].penalty for level in (0, 1))
+    problems = aligner.bank(np.ones((1, 1, 28, 28))).problems
+    sharp, coarse = (problems[level, False].penalties for level in (0, 1))
     np.testing.assert_allclose(coarse, sharp / 4, rtol=1e-5)
 
 

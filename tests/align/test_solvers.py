@@ -26,7 +26,7 @@ def centroids(digits_by_class):
 
 def problem_and_pairs(aligner, images, centroids):
     """The sharp problem of all pairs of unit gain, and its gradient's starting point."""
-    problem = aligner._problems[0, False]
+    problem = aligner.bank(centroids).problems[0, False]
     n, k = len(images), len(centroids)
     image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
     pairs = Pairs(
@@ -247,7 +247,7 @@ class TestAdam:
     @pytest.mark.parametrize("rate", [0.002, 0.02])
     def test_it_takes_the_steps_of_its_plain_version(self, small, rate, steps):
         problem, pairs = small
-        n_basis = len(problem.penalty)
+        n_basis = problem.n_basis
         start = np.random.default_rng(1).normal(scale=0.05, size=(9, 2, n_basis)).astype(np.float32)
         deltas, costs, status = start.copy(), np.empty(9, np.float32), np.empty(9, np.int8)
         solver = Adam(learning_rate=rate)
@@ -298,7 +298,7 @@ class TestQuasiNewton:
 
     def test_the_curvature_inverts_the_damped_gauss_newton_matrix_of_the_centroid(self, centroids):
         aligner = make_aligner((28, 28), landmarks=3, smoothness=0.05)
-        problem = aligner._problems[0, False]
+        problem = aligner.bank(centroids).problems[0, False]
         inverses = QuasiNewton().curvature(problem, centroids)
         phi = aligner.warp.basis(aligner.warp.grid.points())
         for centroid, inverse in zip(centroids[:, 0].astype(float), inverses, strict=True):

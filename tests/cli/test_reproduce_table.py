@@ -139,6 +139,7 @@ def test_a_time_budget_of_nothing_shows_what_is_there_without_any_data():
         (["--data", "bars", "--results", "bars"], "is a directory"),
         (["--runs", "0"], "Invalid value for '--runs'"),
         (["--train-size", "many"], "Invalid value for '--train-size'"),
+        (["--deep-steps", "0"], "Invalid value for '--deep-steps'"),
         (["--time-budget", "-1"], "Invalid value for '--time-budget'"),
     ],
 )
@@ -173,6 +174,39 @@ def test_a_model_that_fails_is_reported_with_exit_code_1(toy, monkeypatch):
     assert "Failed: broken on bars, seed 0: RuntimeError: out of luck" in done.stderr
     assert "not run" in done.stdout
     assert "100.0" in done.stdout
+
+
+@pytest.fixture
+def no_torch(monkeypatch):
+    from dikmeans.evaluate import models
+
+    find_spec = models.find_spec
+    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+
+
+def test_without_torch_the_deep_rows_are_left_out_and_it_is_said_how_to_get_them(no_torch):
+    done = invoke("--time-budget", "0", "--data", "mnist")
+    assert done.exit_code == 0, done.output
+    assert "DEC" not in done.stdout
+    said = " ".join(done.stderr.split())
+    assert "Without torch, left out: AE + K-means (MLP), AE + K-means (Conv), DEC (MLP)," in said
+    assert "pip install 'dikmeans[deep]' adds them" in said
+
+
+def test_without_torch_a_deep_row_asked_for_by_name_is_a_mistake(no_torch):
+    done = invoke("--time-budget", "0", "--data", "mnist", "--models", "dec-mlp")
+    assert done.exit_code == 2
+    assert "'dec-mlp' needs torch, which is not installed" in " ".join(done.stderr.split())
+    assert "pip install 'dikmeans[deep]'" in " ".join(done.stderr.split())
+
+
+def test_the_length_of_a_deep_training_is_told_with_the_table(toy):
+    pytest.importorskip("torch")
+    done = invoke("--data", "bars", "--models", "ae-k-means-mlp", "--runs", "1", "--deep-steps", "3")
+    assert done.exit_code == 0, done.output
+    for text in (done.stdout, Path("reproduction/table.md").read_text()):
+        assert "AE + K-means (MLP)" in text
+        assert "at most 3 steps" in " ".join(text.split())
 
 
 def test_help_and_version_answer():

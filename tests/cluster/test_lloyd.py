@@ -61,7 +61,7 @@ def distortion_from_scratch(task, clustering):
         difference = task.aligner.render(clustering.centroids, labels, deltas) - task.images
     squares = (difference.astype(float) ** 2).sum(axis=(1, 2, 3))
     energies = (task.images.astype(float) ** 2).sum(axis=(1, 2, 3))
-    return task.weights @ (squares + energies * task.aligner.penalty(deltas))
+    return task.weights @ (squares + energies * task.aligner.penalty(deltas, labels))
 
 
 @pytest.mark.parametrize("unit_norm", [False, True])

@@ -26,7 +26,9 @@ def test_a_source_survives_json_and_finds_the_same_images(numbered):
 def test_paths_become_absolute_and_names_of_sets_stay(numbered, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Source.of("x.npy").name == numbered
+    (tmp_path / "mnist").mkdir()
     assert Source.of("./mnist").name == str(tmp_path / "mnist")
+    assert Source.of("nowhere").name == "nowhere"
     assert Source.of("mnist").is_named_set
 
 

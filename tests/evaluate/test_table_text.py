@@ -47,9 +47,9 @@ def test_csv():
     assert lines[1] == (
         "mnist,MNIST,glance,Glance,0.925,2,2,2000,60000,"
         "0.75,0.5,0.625,0.1767766952966369,0.375,0.25,0.3125,0.08838834764831845,"
-        "0.1875,0.125,0.15625,0.04419417382415922,3.0"
+        "0.1875,0.125,0.15625,0.04419417382415922,3.0,"
     )
-    assert lines[4] == "face-pose,Faces,other,Other | one,,0,2" + 15 * ","
+    assert lines[4] == "face-pose,Faces,other,Other | one,,0,2" + 16 * ","
     rows = list(csv.DictReader(io.StringIO("\n".join(lines))))
     assert [row["accuracy_label_free"] for row in rows] == ["0.5", "", "1.0", ""]
 

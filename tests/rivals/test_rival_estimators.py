@@ -237,6 +237,16 @@ def test_a_training_without_progress_stops_early():
     assert model.n_iter_ == 4
 
 
+@pytest.mark.parametrize(("rival", "second"), [(AutoencoderKMeans, 0), (DEC, 3), (VaDE, 2)])
+@pytest.mark.parametrize("epochs", [1, 50])
+def test_a_limit_of_steps_takes_the_place_of_epochs(rival, second, epochs, three_shapes):
+    # 90 pictures are 3 batches, so 5 steps are reached in the second epoch; DEC updates after 2 batches
+    model = small(rival, pretrain_epochs=epochs, batch_size=30, max_steps=5).fit(three_shapes[0])
+    phases = [epoch.phase for epoch in model.history_]
+    assert phases.count("pre-training") == 2
+    assert len(phases) == 2 + second
+
+
 def test_verbose_prints_a_line_an_epoch(three_shapes, capsys):
     small(DEC, verbose=1).fit(three_shapes[0])
     lines = capsys.readouterr().err.splitlines()
@@ -278,6 +288,7 @@ def test_bad_input_is_refused_in_plain_words(rival):
         {"corruption": 1.0},
         {"device": "tpu"},
         {"n_threads": 0},
+        {"max_steps": 0},
         {"embedding_dim": 0},
     ],
 )

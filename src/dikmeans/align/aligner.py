@@ -72,11 +72,12 @@ class CentroidBank:
 
     pictures: np.ndarray
     levels: tuple[np.ndarray, ...]
+    problems: dict[tuple[int, bool], Problem]
     curvatures: dict[tuple[int, bool], np.ndarray]
 
 
 class Aligner:
-    """The measure with its solver, for pictures of one shape.
+    r"""The measure with its solver, for pictures of one shape.
 
     Internally pictures are (n, C, rows, columns) arrays of float32.
 
@@ -87,12 +88,25 @@ class Aligner:
     direction : {"image-to-centroid", "centroid-to-image"}
     border : {"zero", "edge"}
     solver : Solver
+    stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
+        A penalty for each centroid, in place of smoothness times bending: the cost of a warp is then
+        :math:`\delta^T Q_k\,\delta` in units of the image's energy, where :math:`\delta` are its
+        parameters less the identity, those of the rows before those of the columns.
     """
 
     dtype: Any = np.float32
     exact = False
 
-    def __init__(self, warp: Warp, *, smoothness: float, direction: str, border: str, solver: Solver):
+    def __init__(
+        self,
+        warp: Warp,
+        *,
+        smoothness: float,
+        direction: str,
+        border: str,
+        solver: Solver,
+        stiffness: np.ndarray | None = None,
+    ):
         self.warp = warp
         self.smoothness = smoothness
         self.direction = direction
@@ -101,12 +115,15 @@ class Aligner:
         self._grids = pyramid_grids(warp.grid.shape)
         affine = Affine(warp.grid.shape)
         self._families = {False: warp, True: affine}
-        self._embedding = warp.embed_affine(np.eye(affine.n_basis)).astype(np.float32)
+        self._embedding = warp.embed_affine(np.eye(affine.n_basis))
+        self._bending = warp.bending + DISPLACEMENT_WEIGHT * warp.displacement
+        self._stiffness = self._uniform(smoothness)[None] if stiffness is None else stiffness
         self._cold = solver.cold_stages(len(self._grids))
         self._warm = solver.warm_stages()
-        self._problems = {
-            (stage.level, stage.affine): self._problem(stage)
-            for stage in (*self._cold, *self._warm, Stage(0, False, 0))
+        stages = (*self._cold, *self._warm, Stage(0, False, 0))
+        self._samplers = {
+            (stage.level, stage.affine): make_sampler(self._families[stage.affine], self._grids[stage.level])
+            for stage in stages
         }
 
     @property
@@ -117,18 +134,34 @@ class Aligner:
     @property
     def sampler(self) -> Sampler:
         """How the sharp pictures are sampled."""
-        return self._problems[0, False].sampler
+        return self._samplers[0, False]
 
-    def _problem(self, stage: Stage) -> Problem:
-        family, grid = self._families[stage.affine], self._grids[stage.level]
-        penalty = family.bending + DISPLACEMENT_WEIGHT * family.displacement
+    def _uniform(self, smoothness: float) -> np.ndarray:
+        """Smoothness times bending as a matrix for the parameters of both axes."""
+        return np.kron(np.eye(2), smoothness * self._bending)
+
+    def _stiffness_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Penalty matrices of the centroids with these numbers; one for all unless each has its own."""
+        shared = len(self._stiffness) == 1
+        return self._stiffness[np.zeros_like(numbers) if shared else numbers]
+
+    def _problem(self, key: tuple[int, bool], numbers: np.ndarray) -> Problem:
+        """The stage `key` (level, affine) for the centroids with these numbers."""
+        level, affine = key
         # a coarse level sums over fewer pixels; the balance of data and penalty stays the same
-        share = grid.n_pixels / self._grids[0].n_pixels
-        weights = (self.smoothness, max(self.smoothness, PRIOR_SMOOTHNESS))
-        matrices = ((weight * share * penalty).astype(np.float32) for weight in weights)
-        return Problem(make_sampler(family, grid), *matrices)
+        share = self._grids[level].n_pixels / self._grids[0].n_pixels
+        penalties = share * self._stiffness_of(numbers)
+        # stiffer than a slight stiffness already, or made so
+        lacking = share * self._uniform(max(PRIOR_SMOOTHNESS - self.smoothness, 0.0))
+        priors = penalties + lacking
+        if affine:
+            embedding = np.kron(np.eye(2), self._embedding)
+            penalties, priors = (embedding.T @ matrices @ embedding for matrices in (penalties, priors))
+        return Problem(self._samplers[key], penalties.astype(np.float32), priors.astype(np.float32))
 
-    def bank(self, centroids: np.ndarray, *, warm: bool = False) -> CentroidBank:
+    def bank(
+        self, centroids: np.ndarray, *, warm: bool = False, numbers: np.ndarray | None = None
+    ) -> CentroidBank:
         """Prepare centroids (K, C, rows, columns) for any number of calls of `fit`.
 
         Parameters
@@ -136,15 +169,20 @@ class Aligner:
         centroids : array of shape (K, C, rows, columns)
         warm : bool
             Whether `fit` will be called with warm starts only.
+        numbers : int array of shape (K,), optional
+            Which centroids these are, where each has a stiffness of its own; by default the first K.
         """
         centroids = np.ascontiguousarray(centroids, dtype=np.float32)
         stages = self._warm if warm else (*self._cold, *self._warm)
         grids = self._grids[: 1 + max(stage.level for stage in stages)]
         levels = build_pyramid(centroids, grids, self.border)
-        keys = {(stage.level, stage.affine) for stage in stages}
+        keys = {(stage.level, stage.affine) for stage in (*stages, Stage(0, False, 0))}
+        if numbers is None:
+            numbers = np.arange(len(centroids))
         with single_blas_thread():
-            curvatures = {key: self.solver.curvature(self._problems[key], levels[key[0]]) for key in keys}
-        return CentroidBank(centroids, levels, curvatures)
+            problems = {key: self._problem(key, numbers) for key in keys}
+            curvatures = {key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys}
+        return CentroidBank(centroids, levels, problems, curvatures)
 
     def fit(
         self,
@@ -194,7 +232,7 @@ class Aligner:
             self._run(stage, pairs, bank, active, deltas, costs, status)
         sharp = self._pairs(images, bank.pictures, energies)
         self._retry_from_identity(sharp, bank, active, deltas, costs, status)
-        self._judge_unrefined(sharp, active, deltas, costs, status)
+        self._judge_unrefined(sharp, bank, active, deltas, costs, status)
         fits.costs[:] = costs.reshape(n, k)
         return fits
 
@@ -214,7 +252,7 @@ class Aligner:
         status[:] = Status.PRUNED
         costs = np.empty(n * k, np.float32)
         sharp = self._pairs(images, bank.pictures, energies)
-        evaluate_pairs(self._problems[0, False], sharp, deltas, costs)
+        evaluate_pairs(bank.problems[0, False], sharp, deltas, costs)
         chosen = _near_best(costs.reshape(n, k), prune)
         if keep is not None:
             chosen[np.arange(n), keep] = True
@@ -235,9 +273,8 @@ class Aligner:
     ) -> None:
         """One stage on the `active` pairs; an affine stage starts from the identity."""
         key = (stage.level, stage.affine)
-        problem, curvature = self._problems[key], bank.curvatures[key]
-        n_basis = len(problem.penalty)
-        some = np.zeros((len(active), 2, n_basis), np.float32) if stage.affine else deltas[active]
+        problem, curvature = bank.problems[key], bank.curvatures[key]
+        some = np.zeros((len(active), 2, problem.n_basis), np.float32) if stage.affine else deltas[active]
         some_costs, some_status = np.empty(len(active), np.float32), status[active]
         self.solver.minimise(
             problem,
@@ -248,7 +285,7 @@ class Aligner:
             some_costs,
             some_status,
         )
-        deltas[active] = some @ self._embedding.T if stage.affine else some
+        deltas[active] = some @ self._embedding.T.astype(np.float32) if stage.affine else some
         costs[active], status[active] = some_costs, some_status
 
     def _retry_from_identity(
@@ -272,6 +309,7 @@ class Aligner:
     def _judge_unrefined(
         self,
         pairs: Pairs,
+        bank: CentroidBank,
         active: np.ndarray,
         deltas: np.ndarray,
         costs: np.ndarray,
@@ -280,7 +318,7 @@ class Aligner:
         """Cost on the sharp pictures of the pairs that were pruned, as far as they got."""
         pruned = np.setdiff1d(np.arange(len(costs)), active, assume_unique=True)
         some = np.empty(len(pruned), np.float32)
-        evaluate_pairs(self._problems[0, False], pairs.subset(pruned), deltas[pruned], some)
+        evaluate_pairs(bank.problems[0, False], pairs.subset(pruned), deltas[pruned], some)
         costs[pruned], status[pruned] = some, Status.PRUNED
 
     def _pairs(self, images: np.ndarray, centroids: np.ndarray, energies: np.ndarray) -> Pairs:
@@ -298,10 +336,15 @@ class Aligner:
             gain=(1 / energies[image_of]).astype(np.float32),
         )
 
-    def penalty(self, deltas: np.ndarray) -> np.ndarray:
-        """Smoothness times bending of warps (n, 2, n_basis), for images of unit energy."""
-        matrix = self._problems[0, False].penalty.astype(float)
-        return np.einsum("nai,ij,naj->n", deltas, matrix, deltas)
+    def penalty(self, deltas: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """What warps (n, 2, n_basis) of the centroids `labels` cost, for images of unit energy."""
+        flat = deltas.reshape(len(deltas), -1).astype(float)
+        costs = np.empty(len(flat))
+        for k in np.unique(labels):
+            (matrix,) = self._stiffness_of(np.array([k]))
+            rows = labels == k
+            costs[rows] = np.einsum("ni,ij,nj->n", flat[rows], matrix, flat[rows], optimize=True)
+        return costs
 
     def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
         """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis) for each i."""

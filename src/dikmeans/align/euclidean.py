@@ -29,7 +29,9 @@ class EuclideanAligner:
         self.warp = warp
         self.direction = direction
 
-    def bank(self, centroids: np.ndarray, *, warm: bool = False) -> np.ndarray:
+    def bank(
+        self, centroids: np.ndarray, *, warm: bool = False, numbers: np.ndarray | None = None
+    ) -> np.ndarray:
         """Nothing to prepare."""
         return centroids
 
@@ -50,7 +52,7 @@ class EuclideanAligner:
         )
         return Fits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
 
-    def penalty(self, deltas: np.ndarray) -> np.ndarray:
+    def penalty(self, deltas: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Nothing bends."""
         return np.zeros(len(deltas))
 

@@ -26,6 +26,7 @@ def make_aligner(
     direction: str = DEFAULT_DIRECTION,
     border: str = "zero",
     solver: str | Solver = "quasi-newton",
+    stiffness: np.ndarray | None = None,
 ) -> Aligner | EuclideanAligner:
     """The measure for pictures of `shape` (rows, columns[, channels]).
 
@@ -43,6 +44,8 @@ def make_aligner(
     border : {"zero", "edge"}
         What lies outside a picture: zeros, or its edge pixels continued.
     solver : {"quasi-newton", "adam"} or Solver
+    stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
+        A penalty of its own for each centroid; see `Aligner`.
     """
     if not (isinstance(smoothness, (int, float, np.integer, np.floating)) and 0 <= smoothness < np.inf):
         raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")
@@ -60,4 +63,5 @@ def make_aligner(
         direction=direction,
         border=border,
         solver=method,
+        stiffness=stiffness,
     )

@@ -3,7 +3,7 @@ r"""The compiled objective: cost and gradient of one (template, target) pair.
 For a warp :math:`\nu = \nu_{id} + \delta` with basis :math:`\Phi`,
 
 .. math::
-    f(\delta) = a \sum_p (T(F(p)) - G(p))^2 + \mathrm{tr}(\delta^T Q\,\delta), \qquad
+    f(\delta) = a \sum_p (T(F(p)) - G(p))^2 + \delta^T Q\,\delta, \qquad
     \nabla f = 2\,a\,\Phi^T (r\,\nabla T) + 2\,Q\,\delta,
 
 where :math:`T` is the template, :math:`G` the target, :math:`r` their difference and :math:`a` a gain
@@ -60,16 +60,21 @@ class Problem(NamedTuple):
     ----------
     sampler : Sampler
         How templates are sampled.
-    penalty : float32 array of shape (n_basis, n_basis)
-        The matrix Q of the objective.
-    prior : float32 array of shape (n_basis, n_basis)
-        As `penalty`, but never weaker than a slight stiffness: what a solver may expect of warps
+    penalties : float32 array of shape (K, 2 n_basis, 2 n_basis)
+        The matrix Q of the objective, for each centroid.
+    priors : float32 array of shape (K, 2 n_basis, 2 n_basis)
+        As `penalties`, but never weaker than a slight stiffness: what a solver may expect of warps
         where the pictures say nothing. It changes the way, not the goal.
     """
 
     sampler: Sampler
-    penalty: np.ndarray
-    prior: np.ndarray
+    penalties: np.ndarray
+    priors: np.ndarray
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis functions of the stage's warp."""
+        return len(self.sampler.phi)
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
@@ -130,17 +135,17 @@ def project(sampler, slopes, gradient):
 
 @njit(fastmath=FAST, nogil=True, cache=True)
 def add_penalty(penalty, delta, gradient):
-    """Return tr(delta^T Q delta); `gradient`, halved on entry, becomes the whole gradient."""
-    n_basis = penalty.shape[0]
+    """Return delta^T Q delta; `gradient`, halved on entry, becomes the whole gradient."""
+    n_basis = delta.shape[1]
     cost = np.float32(0)
-    for i in range(n_basis):
-        y = x = np.float32(0)
-        for j in range(n_basis):
-            y += penalty[i, j] * delta[0, j]
-            x += penalty[i, j] * delta[1, j]
-        cost += y * delta[0, i] + x * delta[1, i]
-        gradient[0, i] = np.float32(2) * (gradient[0, i] + y)
-        gradient[1, i] = np.float32(2) * (gradient[1, i] + x)
+    for axis in range(2):
+        for i in range(n_basis):
+            row = penalty[axis * n_basis + i]
+            pull = np.float32(0)
+            for j in range(n_basis):
+                pull += row[j] * delta[0, j] + row[n_basis + j] * delta[1, j]
+            cost += pull * delta[axis, i]
+            gradient[axis, i] = np.float32(2) * (gradient[axis, i] + pull)
     return cost
 
 
@@ -160,7 +165,7 @@ def evaluate(problem, pairs, pair, delta, gradient, work, cells):
         gather(template[c], problem.sampler.width, cells, corners)
         cost += residual(corners, rows, columns, target[c], pairs.gain[pair], c == 0, slopes)
     project(problem.sampler, slopes, gradient)
-    return cost + add_penalty(problem.penalty, delta, gradient)
+    return cost + add_penalty(problem.penalties[pairs.centroid_of[pair]], delta, gradient)
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
@@ -186,6 +191,6 @@ def evaluate_pairs(problem, pairs, deltas, costs):
     """Cost of every pair at its `deltas` (n_pairs, 2, n_basis)."""
     n_pixels = problem.sampler.base.shape[1]
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
-    gradient = np.empty((2, problem.penalty.shape[0]), np.float32)
+    gradient = np.empty((2, problem.sampler.phi.shape[0]), np.float32)
     for i in range(costs.shape[0]):
         costs[i] = evaluate(problem, pairs, i, deltas[i], gradient, work, cells)

@@ -83,7 +83,7 @@ class Alignments:
         Of the alignment of each image with its own centroid.
     status : int8 array of shape (N,)
         Values of `dikmeans.align.Status`.
-    warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
+    image, warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
     grid, aligned_grid : arrays of shape (N, rows, columns, 2)
     folded, bending_cost : arrays of shape (N,)
     """
@@ -148,7 +148,7 @@ class Alignments:
         parameters, status, costs = self.parameters.copy(), self.status.copy(), self.costs.copy()
         for k in np.unique(chosen):
             rows = np.flatnonzero(chosen == k)
-            bank = self._aligner.bank(self._centroids[k : k + 1])
+            bank = self._aligner.bank(self._centroids[k : k + 1], numbers=np.array([k]))
             fits = fit_images(self._aligner, self._images[rows], bank, n_jobs=n_jobs)
             parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[:, 0], 1, 2)
             status[rows], costs[rows, k] = fits.status[:, 0], fits.costs[:, 0]
@@ -180,6 +180,11 @@ class Alignments:
     @cached_property
     def _deltas(self) -> np.ndarray:
         return np.swapaxes(self.parameters - self.warp.identity, 1, 2).astype(np.float32)
+
+    @property
+    def image(self) -> np.ndarray:
+        """The images as the measure saw them: normalised, if the model does that."""
+        return from_channels_first(self._images, self._shape)
 
     @cached_property
     def warped(self) -> np.ndarray:
@@ -229,4 +234,4 @@ class Alignments:
     @cached_property
     def bending_cost(self) -> np.ndarray:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
-        return self._aligner.penalty(self._deltas) * energies_of(self._images)
+        return self._aligner.penalty(self._deltas, self.labels) * energies_of(self._images)

@@ -27,12 +27,20 @@ def table(
         list[str] | None,
         typer.Option(help="Data set, or folder with train/ and test/; repeatable. Default: the paper's."),
     ] = None,
-    models: Annotated[list[str] | None, typer.Option(help="Model; repeatable. Default: all.")] = None,
+    models: Annotated[
+        list[str] | None, typer.Option(help="Model; repeatable. Default: all that are installed.")
+    ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each model on each data set.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run; the others count on.")] = 0,
     train_size: Annotated[
         int | None,
         typer.Option(min=1, help="Train on a random part of at most so many images. Default: all."),
+    ] = None,
+    deep_steps: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Train deep models for at most so many batches a phase. Default: 100 epochs."
+        ),
     ] = None,
     time_budget: Annotated[
         float | None,
@@ -61,6 +69,7 @@ def table(
             models or [],
             range(seed, seed + runs),
             train_size,
+            deep_steps,
             None if time_budget is None else 60 * time_budget,
             output,
             results or output / "runs.jsonl",
@@ -75,6 +84,7 @@ def _make_table(
     model_names: list[str],
     seeds: range,
     train_size: int | None,
+    deep_steps: int | None,
     time_budget: float | None,
     output: Path,
     results_path: Path,
@@ -83,12 +93,19 @@ def _make_table(
 ) -> int:
     """Make the runs, then show and write the table; the exit code."""
     from dikmeans.atomic import atomic_write
-    from dikmeans.cli.terminal import RunsOnTerminal, show_outcome, show_stopped, show_table
+    from dikmeans.cli.terminal import (
+        RunsOnTerminal,
+        show_left_out,
+        show_outcome,
+        show_stopped,
+        show_table,
+    )
     from dikmeans.evaluate import (
         Outcome,
         ResultsFile,
         get_models,
         get_tasks,
+        missing_models,
         run_protocol,
         table_as_csv,
         table_as_markdown,
@@ -96,6 +113,10 @@ def _make_table(
     )
 
     tasks, models = get_tasks(data_names), get_models(model_names)
+    if not model_names:
+        show_left_out(missing_models())
+    if deep_steps is not None:
+        models = tuple(model.limited_to(deep_steps) for model in models)
     interrupted = False
     outcome = Outcome()
     with ResultsFile(results_path) as results:

@@ -34,7 +34,8 @@ def show_run(run: RunFolder) -> None:
     console.print(
         Text(
             f"{len(info['sizes'])} clusters of {n_images:,} pictures "
-            f"({describe_shape(info['input']['shape'])}) in {describe_seconds(info['seconds'])}; distortion {info['distortion']:.4g}, "
+            f"({describe_shape(info['input']['shape'])}) in {describe_seconds(info['seconds'])}; "
+            f"distortion {info['distortion']:.4g}, "
             f"{info['distortion'] / n_images:.4f} a picture."
         )
     )
@@ -65,8 +66,8 @@ def printable(name: str) -> str:
 
     Examples
     --------
-    >>> print(printable("two\\nlines"))
-    two\\nlines
+    >>> print(printable("two\nlines"))
+    two\nlines
     """
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from dikmeans.cli.console import describe_seconds, make_console
-from dikmeans.evaluate import Cell, Listener, Outcome, RunRecord, Task
+from dikmeans.evaluate import Cell, Listener, Model, Outcome, RunRecord, Task
 from dikmeans.evaluate.protocol import PlannedRun, Remaining
-from dikmeans.evaluate.table import HEADERS, N_TEXT_COLUMNS, READING, table_row
+from dikmeans.evaluate.table import HEADERS, N_TEXT_COLUMNS, READING, model_notes, table_row
 
 
 class RunsOnTerminal(Listener):
@@ -117,7 +117,23 @@ def show_table(cells: Sequence[Cell]) -> None:
         table.add_section()
     console = make_console(stderr=False)
     console.print(table)
-    console.print(Text(READING))
+    for note in (READING, *model_notes(cells)):
+        console.print(Text(note))
+
+
+def show_left_out(models: Sequence[Model]) -> None:
+    """Print which models are not in the table because something is not installed, and what to do.
+
+    Parameters
+    ----------
+    models : sequence of Model
+    """
+    console = make_console(stderr=True)
+    for (library, extra), missing in groupby(models, key=lambda model: (model.library, model.extra)):
+        titles = ", ".join(model.title for model in missing)
+        console.print(
+            Text(f"Without {library}, left out: {titles}. pip install 'dikmeans[{extra}]' adds them.")
+        )
 
 
 def show_outcome(outcome: Outcome, results_path: Path, output: Path) -> None:

@@ -35,11 +35,11 @@ from dikmeans.images import (
     flatten,
     from_channels_first,
     refuse_non_finite,
-    scale_to_unit_norm,
     stack,
     table_rules,
     to_channels_first,
 )
+from dikmeans.normalise import NORMALISERS, choose_normaliser
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -79,14 +79,21 @@ class DIKMeans(
     smoothness : float, default=0.3
         Weight of the bending energy: larger is stiffer, 0 leaves the warp free. Its unit is the energy
         of the image, so it does not depend on the scale of the pixels.
+    stiffness : {"learned", "uniform"}, default="learned"
+        What a warp costs in the end. "uniform": smoothness times bending, alike for all clusters.
+        "learned": once a clustering has been found that way, unusual deformations cost more than usual
+        ones, cluster by cluster; see `dikmeans.cluster.stiffness`. Has no effect if `smoothness` is 0.
     direction : {"centroid-to-image", "image-to-centroid"}, default="centroid-to-image"
         Which of the two is warped. The paper warps the image; warping the centroid instead does not
         let an image hide from its centroid the parts that do not fit.
     border : {"zero", "edge"}, default="zero"
         What lies outside a picture: zeros, or its edge pixels continued.
-    normalize : {"unit"} or None, default="unit"
-        Scale every image to unit norm first, which makes the clustering blind to brightness; or
-        take images as they are. Centroids live in the space of the normalised images.
+    normalize : {"auto", "unit", "detail"} or None, default="auto"
+        What is done to every image first. "unit": it is scaled to unit norm, which makes the clustering
+        blind to brightness. "detail": its local mean is taken away before, which leaves edges and
+        features. None: it is taken as it is. "auto" is "detail" for images without a dark background,
+        such as faces, and "unit" for all others; see `dikmeans.normalise`. Centroids live in the space
+        of the normalised images.
     unit_norm_centroids : bool, default=False
         Keep centroids at unit norm, the paper's constraint. Advisable with "image-to-centroid",
         where images could otherwise shrink together with their centroid.
@@ -136,6 +143,8 @@ class DIKMeans(
         Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
         scratch as `predict` does. The last entry of `history_`, with alignments that were improved
         iteration by iteration, is a little lower.
+    stiffness_ : array of shape (K, 2 n_basis, 2 n_basis) or None
+        Learned penalty of each centroid's warps, or None if they are penalised by their bending.
     n_iter_ : int
         Lloyd iterations of the run that was kept, all phases together but trials of swaps.
     history_ : History
@@ -145,6 +154,8 @@ class DIKMeans(
         The first centroids of that run.
     image_shape_ : tuple of int
         Shape of the pictures.
+    normalize_ : str or None
+        What was done to the images first: `normalize`, or what "auto" chose.
     solver_ : Solver
         The solver that was used.
     n_features_in_ : int
@@ -176,9 +187,10 @@ class DIKMeans(
             "array-like",
         ],
         "smoothness": [Interval(Real, 0, None, closed="left")],
+        "stiffness": [StrOptions({"learned", "uniform"})],
         "direction": [StrOptions(set(DIRECTIONS))],
         "border": [StrOptions(set(PAD_MODES))],
-        "normalize": [StrOptions({"unit"}), None],
+        "normalize": [StrOptions({"auto", "unit", "detail"}), None],
         "unit_norm_centroids": ["boolean"],
         "solver": [StrOptions(set(SOLVERS)), Solver],
         "init": [StrOptions(set(SEEDINGS)), "array-like"],
@@ -201,9 +213,10 @@ class DIKMeans(
         warp: str = "tps",
         landmarks: Any = "auto",
         smoothness: float = DEFAULT_SMOOTHNESS,
+        stiffness: str = "learned",
         direction: str = DEFAULT_DIRECTION,
         border: str = "zero",
-        normalize: str | None = "unit",
+        normalize: str | None = "auto",
         unit_norm_centroids: bool = False,
         solver: str | Solver = "quasi-newton",
         init: Any = "k-means++",
@@ -222,6 +235,7 @@ class DIKMeans(
         self.warp = warp
         self.landmarks = landmarks
         self.smoothness = smoothness
+        self.stiffness = stiffness
         self.direction = direction
         self.border = border
         self.normalize = normalize
@@ -273,6 +287,7 @@ class DIKMeans(
         """
         published: dict[str, Any] = {
             "smoothness": 0.0,
+            "stiffness": "uniform",
             "direction": "image-to-centroid",
             "normalize": "unit",
             "unit_norm_centroids": True,
@@ -354,10 +369,11 @@ class DIKMeans(
         table, shape = flatten(X, wanted)
         table = validate_data(self, table, reset=reset, **table_rules(table))
         refuse_non_finite(table)
+        images = to_channels_first(table, shape)
         if reset:
             self.image_shape_ = shape
-        images = to_channels_first(table, shape)
-        return scale_to_unit_norm(images) if self.normalize == "unit" else images
+            self.normalize_ = choose_normaliser(images) if self.normalize == "auto" else self.normalize
+        return NORMALISERS[self.normalize_](images)
 
     def _shape_for_new(self, X: Any) -> ImageShape | None:
         """What new images must look like; sizes that differ are refused in the user's words."""
@@ -391,6 +407,7 @@ class DIKMeans(
             warp=self.warp,
             smoothness=self.smoothness,
             aligner=self._aligner,
+            learn_stiffness=self.stiffness == "learned" and self.warp != "none" and self.smoothness > 0,
             use_curriculum=self.curriculum,
             n_swaps=int(n_swaps),
             search_size=max(int(search_size), self.n_clusters),
@@ -399,7 +416,7 @@ class DIKMeans(
             unit_norm=self.unit_norm_centroids,
             n_jobs=self.n_jobs,
         )
-        plan.aligner(self.warp, 1.0)  # whatever is wrong with the measure is said before any work
+        plan.aligner(self.warp, 1.0, None)  # whatever is wrong with the measure is said before any work
         return plan
 
     def _given_centroids(self) -> np.ndarray:
@@ -410,17 +427,18 @@ class DIKMeans(
                 f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
                 f"{self.n_clusters} of shape {self.image_shape_} are needed."
             )
-        return scale_to_unit_norm(centroids) if self.normalize == "unit" else centroids
+        return NORMALISERS[self.normalize_](centroids)
 
-    def _aligner(self, warp: str, stiffness: float = 1.0) -> Any:
+    def _aligner(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
         return make_aligner(
             self.image_shape_,
             warp=warp,
             landmarks=self.landmarks,
-            smoothness=self.smoothness * stiffness,
+            smoothness=self.smoothness * stiffer,
             direction=self.direction,
             border=self.border,
             solver=self.solver,
+            stiffness=stiffness,
         )
 
     def _keep(self, run: Run, images: np.ndarray) -> None:
@@ -432,6 +450,7 @@ class DIKMeans(
         self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
         self.labels_ = run.result.labels.astype(np.int32)
         self.inertia_ = run.result.distortion
+        self.stiffness_ = run.stiffness
         self.history_ = run.history
         self.n_iter_ = len(run.history.iterations)
         self._n_features_out = self.n_clusters
@@ -451,7 +470,7 @@ class DIKMeans(
         return to_channels_first(flat, self.image_shape_)
 
     def _costs(self, images: np.ndarray, *, prune: float) -> np.ndarray:
-        aligner = self._aligner(self.warp)
+        aligner = self._aligner(self.warp, stiffness=self.stiffness_)
         bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
         images = images.astype(aligner.dtype, copy=False)
         return cost_matrix(aligner, images, bank, prune=prune, n_jobs=self.n_jobs)
@@ -515,7 +534,7 @@ class DIKMeans(
         check_is_fitted(self)
         images = self._check_images(X, reset=False)
         alignments = align_to_own(
-            self._aligner(self.warp),
+            self._aligner(self.warp, stiffness=self.stiffness_),
             images,
             self._centroid_pictures(),
             self.image_shape_,

@@ -1,8 +1,8 @@
 """How long a fit will take: the steps of a run, counted in pairs to align, times what a pair takes.
 
 How many iterations a step needs is not known before it has converged. The numbers here are usual ones
-(medians over fits of digits, letters and hands), which makes a forecast good to about a factor of two. What a
-pair takes is measured: on a few of the images beforehand (`measure_unit_times`), or on the fit itself
+(medians over eight fits of digits, letters and hands), so a forecast is rough; docs/cli.md has how it did.
+What a pair takes is measured: on a few of the images beforehand (`measure_unit_times`), or on the fit itself
 while it goes (`Countdown`).
 """
 

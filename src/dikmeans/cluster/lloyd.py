@@ -94,7 +94,8 @@ def assign(task: Task, centroids: np.ndarray, start: Clustering | None = None) -
 def reassign(task: Task, clustering: Clustering, columns: np.ndarray) -> Clustering:
     """Align all images anew, from the identity, with the centroids numbered `columns`."""
     aligner = task.aligner
-    fresh = fit_images(aligner, task.images, aligner.bank(clustering.centroids[columns]), n_jobs=task.n_jobs)
+    bank = aligner.bank(clustering.centroids[columns], numbers=columns)
+    fresh = fit_images(aligner, task.images, bank, n_jobs=task.n_jobs)
     merged = Fits(*(old.copy() for old in clustering.fits))
     for target, source in zip(merged, fresh, strict=True):
         target[:, columns] = source

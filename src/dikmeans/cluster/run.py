@@ -17,6 +17,7 @@ from dikmeans.cluster.gauge import to_mean_pose
 from dikmeans.cluster.history import History, Iteration
 from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd
 from dikmeans.cluster.seeding import SEEDINGS
+from dikmeans.cluster.stiffness import learn_stiffness
 from dikmeans.cluster.swaps import swap_moves
 from dikmeans.images import scale_to_unit_norm
 
@@ -36,7 +37,10 @@ class Plan:
     warp : str
     smoothness : float
     aligner : callable
-        ``aligner(warp, stiffness)`` gives the measure of a phase.
+        ``aligner(warp, stiffer, stiffness)`` gives the measure of a phase: smoothness times `stiffer`, or a
+        learned stiffness.
+    learn_stiffness : bool
+        Whether the last phase has a stiffness learned from the others.
     use_curriculum : bool
     n_swaps : int
         Swap trials.
@@ -52,7 +56,8 @@ class Plan:
     init: Any
     warp: str
     smoothness: float
-    aligner: Callable[[str, float], Any]
+    aligner: Callable[[str, float, np.ndarray | None], Any]
+    learn_stiffness: bool
     use_curriculum: bool
     n_swaps: int
     search_size: int
@@ -69,6 +74,7 @@ class Run:
     plan: Plan
     history: History = field(default_factory=History)
     first_centroids: np.ndarray | None = None
+    stiffness: np.ndarray | None = None
     clustering: Clustering | None = None
     result: Clustering | None = None
 
@@ -107,13 +113,14 @@ class Run:
             centroids = to_mean_pose(task, here)
 
         proper = Phase(plan.warp, 1.0, plan.max_iter)
-        if not given and (plan.n_swaps or (lessons and len(search.images) < len(images))):
+        n_swaps = 0 if given else plan.n_swaps
+        if n_swaps or plan.learn_stiffness or (lessons and len(search.images) < len(images)):
             task = self._task(search, proper)
             here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, "search", report)
             here = swap_moves(
                 task,
                 here,
-                max_trials=plan.n_swaps,
+                max_trials=n_swaps,
                 max_iter=plan.max_iter,
                 tol=LESSON_TOL,
                 rng=rng,
@@ -121,6 +128,8 @@ class Run:
                 announce=announce_trial,
             )
             centroids = to_mean_pose(task, here)
+            if plan.learn_stiffness:
+                self.stiffness = learn_stiffness(task, here)
 
         task = self._task(replace(search, images=images, weights=weights), proper)
         here, reason = self._descend(task, centroids, plan.max_iter, plan.tol, "all images", report)
@@ -140,8 +149,8 @@ class Run:
         self.result = assign(task, self.clustering.centroids.astype(images.dtype).astype(task.aligner.dtype))
 
     def _task(self, data: Task, phase: Phase) -> Task:
-        """`data` with the measure of `phase`."""
-        aligner = self.plan.aligner(phase.warp, phase.stiffness)
+        """`data` with the measure of `phase`, and the stiffness if it has been learned."""
+        aligner = self.plan.aligner(phase.warp, phase.stiffness, self.stiffness)
         return replace(data, images=data.images.astype(aligner.dtype, copy=False), aligner=aligner)
 
     @staticmethod
@@ -170,7 +179,7 @@ class Run:
     def _seed(self, search: Task, rng: np.random.RandomState) -> np.ndarray:
         plan = self.plan
         if isinstance(plan.init, str):
-            task = replace(search, aligner=plan.aligner(plan.warp, 1.0))
+            task = replace(search, aligner=plan.aligner(plan.warp, 1.0, None))
             centroids = search.images[SEEDINGS[plan.init](task, plan.n_clusters, rng)]
         else:
             centroids = plan.init.astype(search.images.dtype)

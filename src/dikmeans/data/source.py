@@ -58,8 +58,9 @@ class Source:
         options: Mapping[str, Any] | None = None,
         limit: int | None = None,
     ) -> Source:
-        """A source from what a user typed; paths become absolute."""
-        place = name if name in NAMED_SETS or not name else str(Path(name).expanduser().absolute())
+        """A source from what a user typed; paths become absolute, what is not there stays as it is."""
+        path = Path(name).expanduser()
+        place = str(path.absolute()) if name not in NAMED_SETS and name and path.exists() else name
         return cls(place, split, dict(options or {}), limit)
 
     def like(self, name: str, split: str, shape: tuple[int, ...]) -> Source:

@@ -4,11 +4,19 @@ The way of the data: tasks, models -> protocol -> results file (records) -> summ
 """
 
 from dikmeans.evaluate.accuracy_distortion import AccuracyAgainstDistortion, accuracy_against_distortion
+from dikmeans.evaluate.deep_models import DeepModel
 from dikmeans.evaluate.embedding import embed
 from dikmeans.evaluate.family import FAMILY, fit_family
 from dikmeans.evaluate.growth import Growth, measure_growth
 from dikmeans.evaluate.metrics import Confusion, clustering_accuracy, confusion, scores
-from dikmeans.evaluate.models import Model, get_model, get_models, model_names, register
+from dikmeans.evaluate.models import (
+    Model,
+    get_model,
+    get_models,
+    missing_models,
+    model_names,
+    register,
+)
 from dikmeans.evaluate.names import UnknownChoiceError
 from dikmeans.evaluate.paper import TABLE_1, paper_accuracy
 from dikmeans.evaluate.protocol import Listener, Outcome, execute_run, run_protocol
@@ -27,6 +35,7 @@ __all__ = [
     "AccuracyAgainstDistortion",
     "Cell",
     "Confusion",
+    "DeepModel",
     "DistortionSearch",
     "Figures",
     "Growth",
@@ -51,6 +60,7 @@ __all__ = [
     "get_tasks",
     "label_free_choice",
     "measure_growth",
+    "missing_models",
     "model_names",
     "paper_accuracy",
     "read_results",

@@ -1,7 +1,7 @@
 """The models of the table: small objects in a registry, one door for ours and for rivals.
 
 A rival joins with ``register(Model(name=..., title=..., make=...))``; whatever library it needs should be
-imported in `make`, so that registering costs nothing.
+imported in `make`, so that registering costs nothing. The deep ones do so in `deep_models`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -16,8 +17,9 @@ from sklearn.base import BaseEstimator
 from dikmeans.cluster import DIKMeans
 from dikmeans.evaluate.names import look_up
 
-# Not part of what a model is: the protocol sets the first two, and the others change no result.
-_NOT_PARAMETERS = ("n_clusters", "random_state", "n_jobs", "verbose")
+# Not part of what a model is: the protocol sets the first two, and the others change no result but, at
+# most, its last bits.
+_NOT_PARAMETERS = ("n_clusters", "random_state", "n_jobs", "n_threads", "device", "verbose")
 
 
 def training_distortion(estimator: Any) -> float | None:
@@ -43,6 +45,12 @@ class Model:
         ``inertia_``; None for a model that has nothing comparable.
     paper_row : str or None
         Row of the paper's Table 1 to stand beside it.
+    library : str or None
+        What `make` needs beyond the base installation, by the name it is imported by.
+    extra : str or None
+        The extra of this package that installs it.
+    note : str
+        What a reader of the table must know about this row; rows may share a note.
 
     Examples
     --------
@@ -57,10 +65,29 @@ class Model:
     make: Callable[[int, int], Any]
     objective: Callable[[Any], float | None] = training_distortion
     paper_row: str | None = None
+    library: str | None = None
+    extra: str | None = None
+    note: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether what it needs is there."""
+        return self.library is None or _is_there(self.library)
+
+    def limited_to(self, steps: int) -> Model:
+        """The same model, trained for at most so many batches a phase; itself if it has no such training."""
+        return self
 
     def parameters(self, n_clusters: int) -> dict[str, Any]:
         """The parameters that make a run of this model what it is, fit for JSON."""
         return parameters_of(self.make(n_clusters, 0))
+
+
+def _is_there(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except (ModuleNotFoundError, ValueError):  # something stands in its place
+        return False
 
 
 def parameters_of(estimator: Any) -> dict[str, Any]:
@@ -133,8 +160,29 @@ def get_model(name: str) -> Model:
 
 
 def get_models(names: Iterable[str] = ()) -> tuple[Model, ...]:
-    """The models of those names, each once; all of them if none is named."""
-    return tuple(get_model(name) for name in dict.fromkeys(names)) or tuple(_MODELS.values())
+    """The models of those names, each once; if none is named, all that are installed.
+
+    Raises
+    ------
+    UnknownChoiceError
+        There is no model of that name.
+    ImportError
+        There is, but what it needs is not installed.
+    """
+    named = tuple(get_model(name) for name in dict.fromkeys(names))
+    for model in named:
+        if not model.is_installed:
+            raise ImportError(
+                f"The model {model.name!r} needs {model.library}, which is not installed. "
+                f"Install it with: pip install 'dikmeans[{model.extra}]'",
+                name=model.library,
+            )
+    return named or tuple(model for model in _MODELS.values() if model.is_installed)
+
+
+def missing_models() -> tuple[Model, ...]:
+    """The known models that cannot be run, because what they need is not installed."""
+    return tuple(model for model in _MODELS.values() if not model.is_installed)
 
 
 def _k_means(n_clusters: int, seed: int) -> Any:

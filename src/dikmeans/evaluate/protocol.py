@@ -152,9 +152,9 @@ def execute_run(model: Model, data: TaskData, data_name: str, seed: int) -> RunR
         distortion=None if objective is None or not np.isfinite(objective) else float(objective),
         fit_seconds=fitted - begin,
         predict_seconds=predicted - fitted,
-        n_jobs=getattr(estimator, "n_jobs", None),
+        n_jobs=getattr(estimator, "n_jobs", getattr(estimator, "n_threads", None)),
         cpus=os.cpu_count(),
-        versions=current_versions(),
+        versions=current_versions(*([model.library] if model.library else [])),
     )
 
 

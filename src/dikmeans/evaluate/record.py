@@ -103,6 +103,7 @@ def run_identity(
     return json.dumps([model, parameters, data, data_title, seed, train_size], sort_keys=True)
 
 
-def current_versions() -> dict[str, str]:
-    """Versions of what made a run."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS_OF}}
+def current_versions(*libraries: str) -> dict[str, str]:
+    """Versions of what made a run: of what always matters, and of `libraries`."""
+    names = (*_VERSIONS_OF, *libraries)
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}

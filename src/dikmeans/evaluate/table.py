@@ -34,7 +34,7 @@ _CSV_HEADERS = (
     *("data", "data_title", "model", "model_title", "paper_accuracy"),
     *("runs", "runs_wanted", "train_size", "train_available"),
     *(f"{figure}_{what}" for figure in _FIGURES for what in ("best_by_labels", "label_free", "mean", "sd")),
-    "mean_seconds",
+    *("mean_seconds", "note"),
 )
 
 
@@ -66,12 +66,23 @@ def table_row(cell: Cell) -> tuple[str, ...]:
 
 def versions_line(cells: Sequence[Cell]) -> str:
     """By which versions the runs were made; empty if there are none."""
-    seen = {
-        ", ".join(f"{name} {version}" for name, version in record.versions.items())
-        for cell in cells
-        for record in cell.records
-    }
-    return f"Made with {'; '.join(sorted(seen))}." if seen else ""
+    seen: dict[str, dict[str, str]] = {}
+    for cell in cells:
+        for record in cell.records:
+            words = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+            seen[words] = record.versions
+    # what one list says need not be said again by a shorter one
+    whole = [
+        words
+        for words, versions in seen.items()
+        if not any(versions.items() < other.items() for other in seen.values())
+    ]
+    return f"Made with {'; '.join(sorted(whole))}." if whole else ""
+
+
+def model_notes(cells: Sequence[Cell]) -> list[str]:
+    """What must be known about rows of the table, each thing once."""
+    return list(dict.fromkeys(cell.model.note for cell in cells if cell.model.note))
 
 
 def table_as_markdown(cells: Sequence[Cell]) -> str:
@@ -88,7 +99,7 @@ def table_as_markdown(cells: Sequence[Cell]) -> str:
     rules = ["---"] * N_TEXT_COLUMNS + ["---:"] * (len(HEADERS) - N_TEXT_COLUMNS)
     rows = [HEADERS, rules, *(table_row(cell) for cell in cells)]
     lines = [f"| {' | '.join(text.replace('|', chr(92) + '|') for text in row)} |" for row in rows]
-    notes = [READING, f"Paper: {CITATION}", versions_line(cells)]
+    notes = [READING, *model_notes(cells), f"Paper: {CITATION}", versions_line(cells)]
     return "\n".join(lines) + "\n\n" + "\n\n".join(note for note in notes if note) + "\n"
 
 
@@ -119,5 +130,6 @@ def table_as_csv(cells: Sequence[Cell]) -> str:
                 row += [of.best_by_labels, of.label_free, of.mean, of.sd]
             row.append(sum(record.seconds for record in cell.records) / len(cell.records))
         # csv writes None as nothing
-        writer.writerow(row + [None] * (len(_CSV_HEADERS) - len(row)))
+        row += [None] * (len(_CSV_HEADERS) - len(row) - 1)
+        writer.writerow([*row, cell.model.note])
     return text.getvalue()

@@ -30,6 +30,9 @@ class AutoencoderKMeans(DeepClusterer):
         Passes through the images, at most.
     patience : int or None, default=10
         Stop after so many epochs that lowered the error by less than 0.1 %; None for never.
+    max_steps : int or None, default=None
+        Batches in each phase of the training, at most, in place of the limits in epochs: the same effort
+        for small and large sets. The epoch that reaches it is the last. None for the limits in epochs.
     corruption : float, default=0.0
         Share of the input pixels set to 0, for a denoising autoencoder.
     batch_size : int, default=64
@@ -91,6 +94,7 @@ class AutoencoderKMeans(DeepClusterer):
         learning_rate: float | str = 1e-3,
         pretrain_epochs: int = 100,
         patience: int | None = 10,
+        max_steps: int | None = None,
         corruption: float = 0.0,
         batch_size: int = 64,
         n_init: int = 20,
@@ -106,6 +110,7 @@ class AutoencoderKMeans(DeepClusterer):
         self.learning_rate = learning_rate
         self.pretrain_epochs = pretrain_epochs
         self.patience = patience
+        self.max_steps = max_steps
         self.corruption = corruption
         self.batch_size = batch_size
         self.n_init = n_init

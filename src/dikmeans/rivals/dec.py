@@ -33,6 +33,9 @@ class DEC(DeepClusterer):
         Of the pre-training; "auto" as in `AutoencoderKMeans`.
     pretrain_epochs, patience, corruption
         Of the pre-training, as in `AutoencoderKMeans`.
+    max_steps
+        Of the pre-training and again of the refinement, in place of `pretrain_epochs` and `max_updates`; as
+        in `AutoencoderKMeans`.
     cluster_learning_rate : float, default=1e-4
         Of the refinement. There is no "auto": its objective falls the faster the more clusters collapse, so
         it cannot choose.
@@ -96,6 +99,7 @@ class DEC(DeepClusterer):
         learning_rate: float | str = 1e-3,
         pretrain_epochs: int = 100,
         patience: int | None = 10,
+        max_steps: int | None = None,
         corruption: float = 0.0,
         cluster_learning_rate: float = 1e-4,
         alpha: float = 1.0,
@@ -116,6 +120,7 @@ class DEC(DeepClusterer):
         self.learning_rate = learning_rate
         self.pretrain_epochs = pretrain_epochs
         self.patience = patience
+        self.max_steps = max_steps
         self.corruption = corruption
         self.cluster_learning_rate = cluster_learning_rate
         self.alpha = alpha

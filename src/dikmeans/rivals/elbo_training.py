@@ -105,7 +105,12 @@ def prior(network: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def start_from_mixture(training: Training, n_init: int) -> None:
-    """Set the prior to a diagonal Gaussian mixture of the embedding, and the posterior to fit in it.
+    """Set the prior to a Gaussian mixture of the embedding, and the posterior to fit in it.
+
+    The prior's Gaussians are diagonal, but nothing makes the clusters of an autoencoder so. An embedding is
+    only defined up to a linear map, though, which encoder and decoder can share without changing a single
+    decoded picture. So clusters of one common covariance are found first, the embedding is mapped to where
+    that covariance is the identity, and the diagonal mixture is fitted there, from these clusters.
 
     The posterior's variance is first the same for all pictures, a share of the clusters' own: a fixed number
     would drown embeddings of a small scale in noise.
@@ -113,17 +118,20 @@ def start_from_mixture(training: Training, n_init: int) -> None:
     network: Any = training.network
     embedded = map_chunks(network.encode, training.images, training.device).double().numpy()
     spread = float(embedded.var(axis=0).mean())
-    mixture = GaussianMixture(
-        len(network.centers),
-        covariance_type="diag",
-        n_init=n_init,
-        reg_covar=max(SMALLEST_VARIANCE_SHARE * spread, np.finfo(np.float32).eps),
-        random_state=training.seed,
-    )
+    smallest = max(SMALLEST_VARIANCE_SHARE * spread, np.finfo(np.float32).eps)
     # one thread: a resumed training must start from the same bits
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # only a start; the ELBO takes it from here
-        mixture.fit(embedded)
+        alike = GaussianMixture(
+            len(network.centers),
+            covariance_type="tied",
+            n_init=n_init,
+            reg_covar=smallest,
+            random_state=training.seed,
+        ).fit(embedded)
+        to_white = alike.precisions_cholesky_.T  # (D, D), white = to_white @ embedded
+        map_embedding(network, to_white)
+        mixture = diagonal_mixture(embedded @ to_white.T, alike.predict_proba(embedded))
     within = mixture.weights_ @ mixture.covariances_
     with torch.no_grad():
         network.centers.copy_(torch.as_tensor(mixture.means_))
@@ -131,3 +139,29 @@ def start_from_mixture(training: Training, n_init: int) -> None:
         network.prior_log_variances.copy_(unbounded(torch.as_tensor(np.log(mixture.covariances_))))
         network.log_variance.weight.zero_()
         network.log_variance.bias.copy_(unbounded(torch.as_tensor(np.log(FIRST_POSTERIOR_SHARE * within))))
+
+
+def map_embedding(network: Any, matrix: np.ndarray) -> None:
+    """Multiply embeddings by an invertible `matrix` (D, D), and let the decoder undo it."""
+    with torch.no_grad():
+        forth = torch.as_tensor(matrix).to(network.embed.weight.device)
+        back = torch.linalg.inv(forth)
+        network.embed.weight.copy_(forth @ network.embed.weight.double())
+        network.embed.bias.copy_(forth @ network.embed.bias.double())
+        network.decoder[0].weight.copy_(network.decoder[0].weight.double() @ back)
+
+
+def diagonal_mixture(points: np.ndarray, responsibilities: np.ndarray) -> GaussianMixture:
+    """The diagonal Gaussian mixture that EM reaches from given `responsibilities` (N, K)."""
+    smallest = max(SMALLEST_VARIANCE_SHARE * float(points.var(axis=0).mean()), np.finfo(np.float32).eps)
+    sizes = responsibilities.sum(0) + np.finfo(np.float64).tiny
+    means = responsibilities.T @ points / sizes[:, None]
+    variances = (responsibilities.T @ points**2 / sizes[:, None] - means**2).clip(0) + smallest
+    return GaussianMixture(
+        len(sizes),
+        covariance_type="diag",
+        weights_init=sizes / sizes.sum(),
+        means_init=means,
+        precisions_init=1 / variances,
+        reg_covar=smallest,
+    ).fit(points)

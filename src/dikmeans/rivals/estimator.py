@@ -31,6 +31,7 @@ from dikmeans.rivals.training import (
     Phase,
     Training,
     choose_device,
+    limit_steps,
     map_chunks,
     torch_threads,
     train,
@@ -55,6 +56,7 @@ class DeepClusterer(
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "pretrain_epochs": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "max_steps": [Interval(Integral, 1, None, closed="left"), None],
         "corruption": [Interval(Real, 0, 1, closed="left")],
         "batch_size": [Interval(Integral, 2, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -72,6 +74,7 @@ class DeepClusterer(
     learning_rate: float | str
     pretrain_epochs: int
     patience: int | None
+    max_steps: int | None
     corruption: float
     batch_size: int
     n_init: int
@@ -128,6 +131,7 @@ class DeepClusterer(
         with torch_threads(self.n_threads):
             training = self._begin(images, device, kept)
             phases = [self._pretraining(training.learning_rate), *self._cluster_phases()]
+            limit_steps(training, phases, self.max_steps)
             train(training, phases, checkpoint=kept, report=self._report)
             training.network.eval()
             self.inertia_ = self._conclude(training)

@@ -88,6 +88,10 @@ class Refinement(Phase):
         settled = bool(epochs) and epochs[-1].moved is not None and epochs[-1].moved < self.tol
         return settled or len(epochs) >= self.max_epochs
 
+    def steps_per_epoch(self, training: Training) -> int:
+        """Batches between two updates."""
+        return self.update_interval
+
     def soft_assignment(self, training: Training) -> torch.Tensor:
         """Q of the whole set."""
         network = training.network

@@ -81,14 +81,18 @@ class Training:
     history: list[Epoch] = field(default_factory=list)
     optimizer: Any = None
 
+    @property
+    def n_batches(self) -> int:
+        """Batches in one pass through the pictures."""
+        return math.ceil(len(self.images) / self.batch_size)
+
     def batches(self) -> Iterator[torch.Tensor]:
         """Rows of the pictures in random order, in batches of nearly equal size.
 
         Equal, so that no batch is left with the one picture batch norm cannot work with.
         """
-        n = len(self.images)
-        order = torch.randperm(n, generator=self.generator)
-        yield from order.tensor_split(math.ceil(n / self.batch_size))
+        order = torch.randperm(len(self.images), generator=self.generator)
+        yield from order.tensor_split(self.n_batches)
 
     def pictures(self, rows: torch.Tensor) -> torch.Tensor:
         """Some pictures, on the device."""
@@ -136,6 +140,10 @@ class Phase(ABC):
     def is_over(self, epochs: Sequence[Epoch]) -> bool:
         """Whether `epochs`, this phase's so far, are enough."""
 
+    def steps_per_epoch(self, training: Training) -> int:
+        """Batches in an epoch: by default, once through all pictures."""
+        return training.n_batches
+
     def start(self, training: Training) -> None:  # noqa: B027 -- most phases have nothing to do
         """What has to be done before the first epoch."""
 
@@ -180,6 +188,16 @@ def train(
                 checkpoint.write(training, number)
             report(phase, training.epochs_of(phase.name))
         phase.finish(training)
+
+
+def limit_steps(training: Training, phases: Sequence[Phase], max_steps: int | None) -> None:
+    """Let each phase have `max_steps` batches, up to a whole epoch, however many epochs that is.
+
+    With None phases keep the limits they have.
+    """
+    if max_steps is not None:
+        for phase in phases:
+            phase.max_epochs = math.ceil(max_steps / phase.steps_per_epoch(training))
 
 
 def has_stalled(objectives: Sequence[float], patience: int | None) -> bool:

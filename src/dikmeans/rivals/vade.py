@@ -44,6 +44,8 @@ class VaDE(DeepClusterer):
     patience : int or None, default=10
         Either phase stops after so many epochs that lowered its objective by less than 0.1 %; None for
         never.
+    max_steps
+        Of either phase, in place of `pretrain_epochs` and `epochs`; as in `AutoencoderKMeans`.
     batch_size : int, default=64
         At most; batches have nearly equal sizes.
     n_init : int, default=5
@@ -95,6 +97,7 @@ class VaDE(DeepClusterer):
         learning_rate: float | str = 1e-3,
         pretrain_epochs: int = 100,
         patience: int | None = 10,
+        max_steps: int | None = None,
         corruption: float = 0.0,
         cluster_learning_rate: float = 5e-4,
         epochs: int = 100,
@@ -113,6 +116,7 @@ class VaDE(DeepClusterer):
         self.learning_rate = learning_rate
         self.pretrain_epochs = pretrain_epochs
         self.patience = patience
+        self.max_steps = max_steps
         self.corruption = corruption
         self.cluster_learning_rate = cluster_learning_rate
         self.epochs = epochs

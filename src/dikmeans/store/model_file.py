@@ -1,7 +1,8 @@
 """Model files: one safetensors file with a versioned JSON header.
 
 Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same
-shape), ``labels`` (N,) and, where the first centroids were given, ``init``; in the metadata one entry
+shape), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the first centroids were given
+``init``; in the metadata one entry
 ``dikmeans`` with a JSON object: format, version, parameters, and the fitted values that are not arrays.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
 its place first, and moved there when complete.
@@ -23,12 +24,13 @@ from dikmeans.align.solvers import SOLVERS, Solver, make_solver
 from dikmeans.atomic import atomic_write
 from dikmeans.cluster.history import History, Iteration
 from dikmeans.images import check_image_shape
+from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
-VERSION = 1
+VERSION = 2
 _TENSORS = {"cluster_centers", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
-_FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "history"}
+_FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
 
 
 class ModelFileError(ValueError):
@@ -43,6 +45,8 @@ def save_model(model: Any, path: Any) -> None:
         "init_centers": np.ascontiguousarray(model.init_centers_),
         "labels": np.ascontiguousarray(model.labels_),
     }
+    if model.stiffness_ is not None:
+        tensors["stiffness"] = np.ascontiguousarray(model.stiffness_)
     if not isinstance(parameters["init"], str):
         tensors["init"] = np.ascontiguousarray(parameters["init"], dtype=np.float64)
     header = {
@@ -55,6 +59,8 @@ def save_model(model: Any, path: Any) -> None:
             "n_features_in": int(model.n_features_in_),
             "inertia": model.inertia_,
             "n_iter": model.n_iter_,
+            "normalize": model.normalize_,
+            "learned_stiffness": model.stiffness_ is not None,
             "history": asdict(model.history_),
         },
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
@@ -123,7 +129,8 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     odd = (set(header) ^ _HEADER) | (set(parameters) ^ known) | (set(fitted) ^ _FITTED)
     if odd:
         raise ModelFileError(f"{path} has unknown or missing entries: {', '.join(sorted(odd))}.")
-    odd = set(tensors) ^ (_TENSORS | ({"init"} if parameters["init"] is None else set()))
+    optional = {"init": parameters["init"] is None, "stiffness": fitted["learned_stiffness"]}
+    odd = set(tensors) ^ (_TENSORS | {name for name, expected in optional.items() if expected})
     if odd:
         raise ModelFileError(f"{path} has unknown or missing tensors: {', '.join(sorted(odd))}.")
 
@@ -134,7 +141,10 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         model._validate_params()
         shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
         model.solver_ = make_solver(model.solver)
-        model._aligner(model.warp)
+        model.normalize_ = fitted["normalize"]
+        if model.normalize_ not in NORMALISERS:
+            raise ValueError(f"normalize={model.normalize_!r} is not known.")
+        n_parameters = 2 * model._aligner(model.warp).n_basis
     except ValueError as error:
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
     expected = (model.n_clusters, *shape)
@@ -142,6 +152,10 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         array = tensors[name]
         if array.shape != expected or array.dtype.kind != "f" or not np.isfinite(array).all():
             raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
+    stiffness = tensors.get("stiffness")
+    expected = (model.n_clusters, n_parameters, n_parameters)
+    if stiffness is not None and not _is_stiffness(stiffness, expected):
+        raise _damaged(path, f"stiffness should be positive definite matrices, shape {expected}")
     labels = tensors["labels"]
     if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
         raise _damaged(path, f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
@@ -159,6 +173,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.init_centers_ = tensors["init_centers"]
     model.labels_ = labels
     model.inertia_ = inertia
+    model.stiffness_ = stiffness
     model.n_iter_ = int(fitted["n_iter"])
     iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
     model.history_ = History(iterations, str(fitted["history"]["stopped"]))
@@ -166,6 +181,13 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     if names:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
+
+
+def _is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
+    """Whether it holds penalties: a warp must not win anything by bending."""
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        return False
+    return bool(np.linalg.eigvalsh((array + np.swapaxes(array, 1, 2)) / 2).min() > 0)
 
 
 def _within(labels: np.ndarray, n_clusters: int) -> bool:

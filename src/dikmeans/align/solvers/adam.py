@@ -64,7 +64,7 @@ class Adam(Solver):
 
 @njit(fastmath=FAST, nogil=True, cache=True)
 def _minimise_pairs(problem, pairs, rate, steps, deltas, costs, status):
-    n_pixels, n_basis = problem.sampler.base.shape[1], problem.penalty.shape[0]
+    n_basis, n_pixels = problem.sampler.phi.shape
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
     gradient = np.empty((2, n_basis), np.float32)
     mean, square = np.empty((2, n_basis), np.float32), np.empty((2, n_basis), np.float32)

@@ -76,12 +76,11 @@ class QuasiNewton(Solver):
 
     def curvature(self, problem: Problem, centroids: np.ndarray) -> np.ndarray:
         """Inverse of the damped Gauss-Newton matrix of each centroid, scaled to unit energy."""
-        sampler, n_basis = problem.sampler, len(problem.penalty)
-        prior = np.kron(np.eye(2), problem.prior.astype(float))
+        sampler, n_basis = problem.sampler, problem.n_basis
         inverses = np.empty((len(centroids), 2 * n_basis, 2 * n_basis), np.float32)
         for k, centroid in enumerate(centroids.astype(np.float32)):
             energy = float((centroid**2).sum()) or 1.0
-            hessian = prior.copy()
+            hessian = problem.priors[k].astype(float)
             for channel in centroid:
                 slopes = [
                     (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel)) * scale
@@ -155,7 +154,7 @@ def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alp
 
 @njit(fastmath=FAST, nogil=True, cache=True)
 def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
-    n_pixels, n_basis = problem.sampler.base.shape[1], problem.penalty.shape[0]
+    n_basis, n_pixels = problem.sampler.phi.shape
     n = 2 * n_basis
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
     gradient, trial_gradient = (

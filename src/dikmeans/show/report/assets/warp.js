@@ -1,0 +1,159 @@
+// Warps: the same formulas as dikmeans.warp and dikmeans.align.inverse, for one picture at a time.
+//
+// A warp is F(p) = sum_j U(|p - s_j|) w_j + (1, p) a with U(r) = r^2 log r^2, points as (row, column) in a frame whose
+// unit is half of the picture's longer side. Grids hold (row, column) in pixels for each pixel.
+
+const [SCALE_Y, SCALE_X] = DATA.frame.scale;
+const [OFFSET_Y, OFFSET_X] = DATA.frame.offset;
+const N_CENTRES = CENTRES.length / 2;
+const point = new Float64Array(6); // value (2) and derivative (4) of the warp evaluated last
+
+const IDENTITY = new Float32Array(2 * PIXELS);
+for (let p = 0; p < PIXELS; p++) {
+  IDENTITY[2 * p] = Math.floor(p / COLUMNS);
+  IDENTITY[2 * p + 1] = p % COLUMNS;
+}
+
+const warpOf = (rank, slot) => CANDIDATES[rank].warp.subarray(slot * WARP_LENGTH, (slot + 1) * WARP_LENGTH);
+const toFrameY = (row) => (SCALE_Y > 0 ? (row - OFFSET_Y) / SCALE_Y : 0);
+const toFrameX = (column) => (SCALE_X > 0 ? (column - OFFSET_X) / SCALE_X : 0);
+
+function evaluateWarp(warp, y, x) {
+  const a = 2 * N_CENTRES;
+  let fy = warp[a] + warp[a + 2] * y + warp[a + 4] * x;
+  let fx = warp[a + 1] + warp[a + 3] * y + warp[a + 5] * x;
+  let yy = warp[a + 2], yx = warp[a + 4], xy = warp[a + 3], xx = warp[a + 5];
+  for (let j = 0; j < N_CENTRES; j++) {
+    const dy = y - CENTRES[2 * j], dx = x - CENTRES[2 * j + 1];
+    const squared = dy * dy + dx * dx;
+    if (squared === 0) continue;
+    const log = Math.log(squared), wy = warp[2 * j], wx = warp[2 * j + 1];
+    fy += wy * squared * log;
+    fx += wx * squared * log;
+    yy += 2 * wy * dy * (log + 1);
+    yx += 2 * wy * dx * (log + 1);
+    xy += 2 * wx * dy * (log + 1);
+    xx += 2 * wx * dx * (log + 1);
+  }
+  point[0] = fy; point[1] = fx; point[2] = yy; point[3] = yx; point[4] = xy; point[5] = xx;
+}
+
+// Where each pixel of the warped picture takes its value from.
+function forwardGrid(warp) {
+  const grid = new Float32Array(2 * PIXELS);
+  for (let p = 0; p < PIXELS; p++) {
+    evaluateWarp(warp, toFrameY(IDENTITY[2 * p]), toFrameX(IDENTITY[2 * p + 1]));
+    grid[2 * p] = SCALE_Y > 0 ? point[0] * SCALE_Y + OFFSET_Y : IDENTITY[2 * p];
+    grid[2 * p + 1] = SCALE_X > 0 ? point[1] * SCALE_X + OFFSET_X : IDENTITY[2 * p + 1];
+  }
+  return grid;
+}
+
+// The point that the warp sends to (gy, gx), by Newton's method from (y, x); damped where the residual would grow.
+function invertAt(warp, gy, gx, y, x, out) {
+  evaluateWarp(warp, y, x);
+  let ry = point[0] - gy, rx = point[1] - gx, best = ry * ry + rx * rx;
+  for (let step = 0; step < 20 && best > 1e-10; step++) {
+    const [, , yy, yx, xy, xx] = point;
+    const a = yy * yy + xy * xy, b = yy * yx + xy * xx, c = yx * yx + xx * xx;
+    const sy = yy * ry + xy * rx, sx = yx * ry + xx * rx;
+    let better = false, damping = 0;
+    for (let trial = 0; trial < 6 && !better; trial++) {
+      const determinant = (a + damping) * (c + damping) - b * b;
+      if (determinant > 0) {
+        const ny = y - ((c + damping) * sy - b * sx) / determinant;
+        const nx = x - ((a + damping) * sx - b * sy) / determinant;
+        evaluateWarp(warp, ny, nx);
+        const ey = point[0] - gy, ex = point[1] - gx, miss = ey * ey + ex * ex;
+        if (miss < best) {
+          y = ny; x = nx; ry = ey; rx = ex; best = miss; better = true;
+        }
+      }
+      damping = Math.max(10 * damping, 1e-3 * (a + c));
+    }
+    if (!better) break;
+  }
+  out[0] = y;
+  out[1] = x;
+}
+
+// The inverse, exactly at knots (all pixels of a small picture), linearly between them. Each knot starts from the
+// solution of its neighbour.
+const KNOT_STEP = Math.max(1, Math.ceil(Math.max(ROWS, COLUMNS) / 48));
+function inverseGrid(warp) {
+  const knotRows = Math.ceil((ROWS - 1) / KNOT_STEP) + 1, knotColumns = Math.ceil((COLUMNS - 1) / KNOT_STEP) + 1;
+  const knots = new Float32Array(2 * knotRows * knotColumns), found = [0, 0];
+  const above = [0, 0];
+  for (let r = 0; r < knotRows; r++) {
+    for (let c = 0; c < knotColumns; c++) {
+      const gy = toFrameY(r * KNOT_STEP), gx = toFrameX(c * KNOT_STEP);
+      if (r === 0 && c === 0) { found[0] = gy; found[1] = gx; }
+      else if (c === 0) { found[0] = above[0]; found[1] = above[1]; }
+      invertAt(warp, gy, gx, found[0], found[1], found);
+      if (c === 0) { above[0] = found[0]; above[1] = found[1]; }
+      const k = 2 * (r * knotColumns + c);
+      knots[k] = SCALE_Y > 0 ? found[0] * SCALE_Y + OFFSET_Y : r * KNOT_STEP;
+      knots[k + 1] = SCALE_X > 0 ? found[1] * SCALE_X + OFFSET_X : c * KNOT_STEP;
+    }
+  }
+  if (KNOT_STEP === 1) return knots;
+  const grid = new Float32Array(2 * PIXELS);
+  for (let p = 0; p < PIXELS; p++) {
+    const y = IDENTITY[2 * p] / KNOT_STEP, x = IDENTITY[2 * p + 1] / KNOT_STEP;
+    const r = Math.min(Math.floor(y), Math.max(0, knotRows - 2)), c = Math.min(Math.floor(x), Math.max(0, knotColumns - 2));
+    const down = knotRows > 1 ? 2 * knotColumns : 0, right = knotColumns > 1 ? 2 : 0;
+    const k = 2 * (r * knotColumns + c), fy = y - r, fx = x - c;
+    for (let axis = 0; axis < 2; axis++) {
+      const top = knots[k + axis] * (1 - fx) + knots[k + right + axis] * fx;
+      const low = knots[k + down + axis] * (1 - fx) + knots[k + down + right + axis] * fx;
+      grid[2 * p + axis] = top * (1 - fy) + low * fy;
+    }
+  }
+  return grid;
+}
+
+// Where the pixels of the picture in its centroid's frame come from; kept, as the slider asks again and again.
+const alignedCache = new Map();
+const hasAlignedGrid = (rank, slot) => alignedCache.has(rank * N + slot);
+function alignedGrid(rank, slot) {
+  const key = rank * N + slot;
+  let grid = alignedCache.get(key);
+  if (!grid) {
+    const warp = warpOf(rank, slot);
+    grid = DATA.direction === "image-to-centroid" ? forwardGrid(warp) : inverseGrid(warp);
+    alignedCache.set(key, grid);
+  }
+  return grid;
+}
+
+// A picture at the places of a grid, of which the share t is gone: 0 leaves it as it is, 1 warps it whole.
+function resample(values, grid, t, out) {
+  const edge = DATA.border === "edge";
+  out = out || new Float32Array(PIXELS * CHANNELS);
+  for (let p = 0; p < PIXELS; p++) {
+    let y = IDENTITY[2 * p] + t * (grid[2 * p] - IDENTITY[2 * p]);
+    let x = IDENTITY[2 * p + 1] + t * (grid[2 * p + 1] - IDENTITY[2 * p + 1]);
+    y = y < -1 ? -1 : y > ROWS ? ROWS : y;
+    x = x < -1 ? -1 : x > COLUMNS ? COLUMNS : x;
+    const r = Math.floor(y), c = Math.floor(x), fy = y - r, fx = x - c;
+    for (let channel = 0; channel < CHANNELS; channel++) {
+      let sum = 0;
+      for (let i = 0; i < 2; i++) {
+        for (let j = 0; j < 2; j++) {
+          const weight = (i ? fy : 1 - fy) * (j ? fx : 1 - fx);
+          if (weight === 0) continue;
+          let rr = r + i, cc = c + j;
+          if (edge) {
+            rr = Math.min(ROWS - 1, Math.max(0, rr));
+            cc = Math.min(COLUMNS - 1, Math.max(0, cc));
+          } else if (rr < 0 || cc < 0 || rr >= ROWS || cc >= COLUMNS) continue;
+          sum += weight * values[(rr * COLUMNS + cc) * CHANNELS + channel];
+        }
+      }
+      out[p * CHANNELS + channel] = sum;
+    }
+  }
+  return out;
+}
+
+const alignedValues = (slot, t, rank = 0) => (t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(rank, slot), t));

@@ -1,0 +1,20 @@
+"""The command line with a disk so slow that a run is caught half-written."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from dikmeans.cli import app
+from dikmeans.store import run_folder
+
+
+def write_forever(*_: object) -> None:
+    print("writing", file=sys.stderr, flush=True)
+    time.sleep(600)
+
+
+run_folder.write_picture = write_forever
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,103 @@
+"""Learned stiffness: the usual is cheap, the unusual dear, and the balance is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dikmeans import DIKMeans
+from dikmeans.align import make_aligner
+from dikmeans.cluster.lloyd import Task, assign, lloyd
+from dikmeans.cluster.stiffness import DEFORMATION_SHARE, RIDGE, SHRINKAGE, learn_stiffness
+from dikmeans.images import scale_to_unit_norm
+
+
+@pytest.fixture(scope="module")
+def scene(real_digits):
+    """A task of 80 digits with weights, and a clustering of it."""
+    X, _ = real_digits
+    images = scale_to_unit_norm(X[:80, None].astype(np.float32))
+    weights = np.random.default_rng(0).uniform(0.5, 2, 80)
+    task = Task(images, weights, make_aligner((28, 28), landmarks=3), n_jobs=1)
+    clustering, _ = lloyd(task, assign(task, images[:3]), max_iter=2, tol=0.0)
+    return task, clustering
+
+
+def own_deltas(clustering):
+    labels = clustering.labels
+    return clustering.fits.deltas[np.arange(len(labels)), labels].reshape(len(labels), -1).astype(float)
+
+
+def test_it_is_the_inverse_of_the_shrunken_covariance_of_the_warps(scene):
+    task, clustering = scene
+    found = learn_stiffness(task, clustering)
+    deltas, labels = own_deltas(clustering), clustering.labels
+    own = [np.cov(deltas[labels == k].T, aweights=task.weights[labels == k], ddof=0) for k in range(3)]
+    totals = np.bincount(labels, weights=task.weights)
+    pooled = sum(total * cov for total, cov in zip(totals, own, strict=True)) / totals.sum()
+    ridge = RIDGE * np.diag(pooled).mean() * np.eye(len(pooled))
+    for k in range(3):
+        product = found[k] @ ((1 - SHRINKAGE) * own[k] + SHRINKAGE * pooled + ridge)
+        np.testing.assert_allclose(product, product[0, 0] * np.eye(len(pooled)), atol=1e-6 * product[0, 0])
+
+
+def test_deformation_makes_up_its_share_of_the_cost(scene):
+    task, clustering = scene
+    found = learn_stiffness(task, clustering)
+    deltas, labels = own_deltas(clustering), clustering.labels
+    for k in range(3):
+        deltas[labels == k] -= np.average(deltas[labels == k], axis=0, weights=task.weights[labels == k])
+    deformation = np.array([d @ found[k] @ d for d, k in zip(deltas, labels, strict=True)])
+    warped = task.aligner.render(
+        clustering.centroids, labels, own_deltas(clustering).reshape(80, 2, -1).astype("f4")
+    )
+    residual = ((warped - task.images) ** 2).sum(axis=(1, 2, 3))
+    assert task.weights @ deformation == pytest.approx(
+        DEFORMATION_SHARE * (task.weights @ residual), rel=1e-3
+    )
+
+
+def test_what_members_do_costs_less_than_what_none_of_them_does(scene):
+    task, clustering = scene
+    found = learn_stiffness(task, clustering)
+    deltas = own_deltas(clustering)[clustering.labels == 0]
+    _, directions = np.linalg.eigh(np.cov(deltas.T))
+    usual, unusual = directions[:, -1], directions[:, 0]
+    assert usual @ found[0] @ usual < 0.5 * unusual @ found[0] @ unusual
+
+
+def test_where_nothing_is_deformed_there_is_nothing_to_learn(scene):
+    task, _ = scene
+    copies = np.repeat(task.images[:2], 10, axis=0)
+    still = replace(task, images=copies, weights=np.ones(20))
+    assert learn_stiffness(still, assign(still, task.images[:2])) is None
+
+
+def test_the_aligner_charges_each_centroid_its_own_penalty(scene):
+    task, clustering = scene
+    stiffness = learn_stiffness(task, clustering)
+    aligner = make_aligner((28, 28), landmarks=3, stiffness=stiffness)
+    fits = aligner.fit(task.images[:6], aligner.bank(clustering.centroids))
+    for i in range(6):
+        for k in range(3):
+            d = fits.deltas[i, k]
+            warped = aligner.render(clustering.centroids, np.array([k]), d[None])[0]
+            expected = ((warped - task.images[i]) ** 2).sum() + d.ravel() @ stiffness[k] @ d.ravel()
+            assert fits.costs[i, k] == pytest.approx(expected, rel=1e-3)
+    # a bank of some of the centroids keeps their stiffness with them
+    alone = aligner.fit(task.images[:6], aligner.bank(clustering.centroids[2:], numbers=np.array([2])))
+    np.testing.assert_allclose(alone.costs[:, 0], fits.costs[:, 2], rtol=1e-5)
+
+
+def test_a_model_keeps_what_it_has_learned(real_digits, tmp_path):
+    X, _ = real_digits
+    model = DIKMeans(3, landmarks=3, random_state=0, max_iter=3, n_swaps=0).fit(X[:60])
+    assert model.stiffness_.shape == (3, 18, 18)
+    uniform = DIKMeans(3, landmarks=3, stiffness="uniform", random_state=0, max_iter=3, n_swaps=0).fit(X[:60])
+    assert uniform.stiffness_ is None
+    for one in (model, uniform):
+        one.save(tmp_path / "model.safetensors")
+        copy = DIKMeans.load(tmp_path / "model.safetensors")
+        np.testing.assert_array_equal(copy.transform(X[:10]), one.transform(X[:10]))
