@@ -52,3 +52,4 @@ def test_handwriting_is_dark_on_white_and_a_photograph_is_as_it_is():
     letter[:, 3:6, 3:6] = 1
     assert grey_map(letter) == "gray_r"
     assert grey_map(0.4 + 0.6 * letter) == "gray"
+    assert grey_map(np.random.default_rng(0).normal(size=(3, 9, 9))) == "gray"
