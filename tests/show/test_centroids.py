@@ -37,7 +37,7 @@ def test_an_overview_shows_the_first_centroids_of_each_set_and_says_how_many_the
     figure = centroid_overview({"five": {"end": pictures}, "two": {"end": pictures[:2]}}, most=3)
     blocks = figure.subfigs
     assert [block.get_suptitle() for block in blocks] == ["five (3 of 5)", "two"]
-    assert [len(block.axes) for block in blocks] == [3, 2]
+    assert [sum(bool(axis.images) for axis in block.axes) for block in blocks] == [3, 2]
 
 
 def test_pictures_are_stretched_to_the_unit_interval():
@@ -52,3 +52,4 @@ def test_handwriting_is_dark_on_white_and_a_photograph_is_as_it_is():
     letter[:, 3:6, 3:6] = 1
     assert grey_map(letter) == "gray_r"
     assert grey_map(0.4 + 0.6 * letter) == "gray"
+    assert grey_map(np.random.default_rng(0).normal(size=(3, 9, 9))) == "gray"

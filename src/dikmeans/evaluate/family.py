@@ -22,8 +22,8 @@ def fit_family(
 ) -> dict[str, DIKMeans]:
     """Fit all three with their defaults, on the same images, from the same seed and so the same centroids.
 
-    Unlike the table's K-means, this one has images of unit norm as the others do: what differs between the
-    three is the warp alone.
+    Unlike the table's K-means, this one has its images normalised as the others do: what differs between
+    the three is the warp alone.
 
     Parameters
     ----------

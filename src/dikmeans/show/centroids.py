@@ -91,7 +91,7 @@ def centroid_rows(rows: Rows, *, title: str | None = None, cell: float = 0.8) ->
 
 @in_house_style
 def centroid_overview(
-    sets: Mapping[str, Rows], *, most: int = 10, n_columns: int = 2, cell: float = 0.45
+    sets: Mapping[str, Rows], *, most: int = 10, n_columns: int = 2, cell: float = 0.4
 ) -> Any:
     """The rows of several data sets in one figure, a block each; of many centroids the first few.
 
@@ -112,18 +112,20 @@ def centroid_overview(
     """
     n_blocks = math.ceil(len(sets) / n_columns)
     n_rows = max(len(rows) for rows in sets.values())
-    figure = blank_figure(n_columns * (cell * most + 1.0), n_blocks * (max(cell, 0.4) * n_rows + 0.4))
+    n_most = min(most, max(len(pictures) for rows in sets.values() for pictures in rows.values()))
+    figure = blank_figure(n_columns * (cell * n_most + 1.0), n_blocks * (cell * n_rows + 0.4))
     blocks = figure.subfigures(n_blocks, min(n_columns, len(sets)), squeeze=False).ravel()
     for block, (title, rows) in zip(blocks, sets.items(), strict=False):
         n_all = max(len(pictures) for pictures in rows.values())
         shown = min(most, n_all)
-        _draw_rows(block, {name: pictures[:most] for name, pictures in rows.items()}, shown)
+        # as many columns in each block, used or not: pictures of all sets have one size
+        _draw_rows(block, {name: pictures[:most] for name, pictures in rows.items()}, n_most)
         block.suptitle(title + (f" ({shown} of {n_all})" if shown < n_all else ""), fontsize=10)
     return figure
 
 
 def _cell_size(rows: Rows, cell: float) -> tuple[float, float]:
-    """Width and height in inches of a picture whose longer side is `cell`, or a little more if it is flat."""
+    """Width and height in inches of a picture with the area of a square of side `cell`."""
     height, width = next(iter(rows.values())).shape[1:3]
     unit = cell / math.sqrt(height * width)
     return unit * width, unit * height
