@@ -14,7 +14,6 @@ def write_forever(*_: object) -> None:
     time.sleep(600)
 
 
-run_folder.write_picture = write_forever
-
-if __name__ == "__main__":
+if __name__ == "__main__":  # the tests' collection imports this file too
+    run_folder.write_picture = write_forever
     app()
