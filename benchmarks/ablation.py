@@ -101,7 +101,7 @@ def main() -> None:
         data = get_task(name).load(options.train_size, download=False)
         for question in options.questions:
             print(f"\n{data.title}, {len(data.train)} training images, seeds {options.seeds}: {question}\n")
-            rows = [[v.title, *measure(v, data, options.seeds)] for v in QUESTIONS[question]]
+            rows = ([v.title, *measure(v, data, options.seeds)] for v in QUESTIONS[question])
             print_table([question, "label-free (%)", "all seeds (%)", "mean distortion"], rows)
 
 

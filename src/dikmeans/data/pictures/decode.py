@@ -177,7 +177,7 @@ def decode_picture(
 def _opened(content: bytes, name: str) -> Iterator[Any]:
     """An open Pillow image; whatever goes wrong with it is told with its name."""
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError as error:
         raise missing_extra("pillow", "images", "Reading pictures") from error
 
@@ -196,6 +196,8 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
         ) from error
     except MemoryError:
         raise
+    except UnidentifiedImageError as error:  # its own message names an object in memory
+        raise CorruptFileError(f"{name} cannot be read as a picture: its format is not known.") from error
     except Exception as error:  # decoders meet hostile bytes with every kind of exception
         raise CorruptFileError(f"{name} cannot be read as a picture: {error}") from error
 
