@@ -206,7 +206,7 @@ def test_the_length_of_a_deep_training_is_told_with_the_table(toy):
     assert done.exit_code == 0, done.output
     for text in (done.stdout, Path("reproduction/table.md").read_text()):
         assert "AE + K-means (MLP)" in text
-        assert "at most 3 steps" in " ".join(text.split())
+        assert "for 3 steps" in " ".join(text.split())
 
 
 def test_help_and_version_answer():

@@ -91,7 +91,7 @@ def test_a_deep_model_runs_by_the_protocol_and_the_table_tells_its_training(name
     cells = table_cells([record], [task], [model], [0])
     assert f"| bars | {model.title} | — | 100.0 |" in table_as_markdown(cells)
     for text in (table_as_markdown(cells), table_as_csv(cells)):
-        assert "at most 60 steps (batches of 64 images) in each phase" in text
+        assert "for 60 steps (batches of 64 images) in each phase" in text
 
 
 def test_runs_of_another_length_are_not_of_this_table():

@@ -247,6 +247,12 @@ def test_a_limit_of_steps_takes_the_place_of_epochs(rival, second, epochs, three
     assert len(phases) == 2 + second
 
 
+def test_a_limit_of_steps_knows_no_patience():
+    X = np.zeros((10, 4, 4))  # given back without error from the start
+    model = small(AutoencoderKMeans, n_clusters=1, patience=3, max_steps=9).fit(X)
+    assert model.n_iter_ == 9
+
+
 def test_verbose_prints_a_line_an_epoch(three_shapes, capsys):
     small(DEC, verbose=1).fit(three_shapes[0])
     lines = capsys.readouterr().err.splitlines()

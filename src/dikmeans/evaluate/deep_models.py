@@ -30,14 +30,16 @@ class DeepModel(Model):
         return replace(
             self,
             make=partial(_make, self.rival, self.architecture, max_steps=steps),
-            note=_note(f"at most {steps:,} steps (batches of 64 images) in each phase"),
+            note=_note(
+                f"{steps:,} steps (batches of 64 images) in each phase, DEC less if its labels settle"
+            ),
         )
 
 
 def _note(length: str) -> str:
     return (
-        f"Deep models were trained from scratch for {length}, less where nothing improved; the phases are "
-        "the pre-training and, of DEC and VaDE, the clustering."
+        f"Deep models were trained from scratch for {length}; the phases are the pre-training and, of DEC "
+        "and VaDE, the clustering."
     )
 
 
@@ -60,7 +62,9 @@ def _register(name: str, title: str, rival: str, paper_row: str) -> None:
                 extra="deep",
                 rival=rival,
                 architecture=architecture,
-                note=_note("at most 100 epochs (DEC: 150 updates) in each phase"),
+                note=_note(
+                    "at most 100 epochs (DEC: 150 updates) in each phase, less where nothing improved"
+                ),
             )
         )
 

@@ -31,8 +31,9 @@ class AutoencoderKMeans(DeepClusterer):
     patience : int or None, default=10
         Stop after so many epochs that lowered the error by less than 0.1 %; None for never.
     max_steps : int or None, default=None
-        Batches in each phase of the training, at most, in place of the limits in epochs: the same effort
-        for small and large sets. The epoch that reaches it is the last. None for the limits in epochs.
+        Batches in each phase of the training, in place of the limits in epochs and of `patience`: the
+        same effort for small and large sets. The epoch that reaches it is the last. None for the limits
+        in epochs.
     corruption : float, default=0.0
         Share of the input pixels set to 0, for a denoising autoencoder.
     batch_size : int, default=64

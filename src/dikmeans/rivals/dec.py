@@ -34,8 +34,8 @@ class DEC(DeepClusterer):
     pretrain_epochs, patience, corruption
         Of the pre-training, as in `AutoencoderKMeans`.
     max_steps
-        Of the pre-training and again of the refinement, in place of `pretrain_epochs` and `max_updates`; as
-        in `AutoencoderKMeans`.
+        Of the pre-training and again of the refinement, in place of `pretrain_epochs`, `patience` and
+        `max_updates`; as in `AutoencoderKMeans`.
     cluster_learning_rate : float, default=1e-4
         Of the refinement. There is no "auto": its objective falls the faster the more clusters collapse, so
         it cannot choose.

@@ -122,11 +122,14 @@ class Phase(ABC):
     name : str
     learning_rate : float
     max_epochs : int
+    patience : int or None
+        Stop after so many epochs without progress, in phases that look for it.
     """
 
     name: ClassVar[str]
     learning_rate: float
     max_epochs: int
+    patience: int | None = None
 
     @abstractmethod
     def parameters(self, network: Any) -> list[nn.Parameter]:
@@ -193,11 +196,13 @@ def train(
 def limit_steps(training: Training, phases: Sequence[Phase], max_steps: int | None) -> None:
     """Let each phase have `max_steps` batches, up to a whole epoch, however many epochs that is.
 
-    With None phases keep the limits they have.
+    Patience, which counts epochs, too, does not apply then: where an epoch is a few batches, it runs out
+    while the network still gives back the mean of all pictures. With None phases keep the limits they have.
     """
     if max_steps is not None:
         for phase in phases:
             phase.max_epochs = math.ceil(max_steps / phase.steps_per_epoch(training))
+            phase.patience = None
 
 
 def has_stalled(objectives: Sequence[float], patience: int | None) -> bool:

@@ -45,7 +45,7 @@ class VaDE(DeepClusterer):
         Either phase stops after so many epochs that lowered its objective by less than 0.1 %; None for
         never.
     max_steps
-        Of either phase, in place of `pretrain_epochs` and `epochs`; as in `AutoencoderKMeans`.
+        Of either phase, in place of `pretrain_epochs`, `patience` and `epochs`; as in `AutoencoderKMeans`.
     batch_size : int, default=64
         At most; batches have nearly equal sizes.
     n_init : int, default=5
