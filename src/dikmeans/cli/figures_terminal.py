@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, TimeElapsedColumn
 from rich.text import Text
 
-from dikmeans.cli.console import describe_seconds, make_console
+from dikmeans.cli.bar import BarOnTerminal
+from dikmeans.cli.console import describe_seconds
 from dikmeans.reproduce import FigureListener, Gallery, PaperFigure
 
 
-class FiguresOnTerminal(FigureListener):
+class FiguresOnTerminal(BarOnTerminal, FigureListener):
     """Shows progress on standard error while it is entered.
 
     Parameters
@@ -23,33 +22,11 @@ class FiguresOnTerminal(FigureListener):
     """
 
     def __init__(self, gallery: Gallery) -> None:
+        super().__init__(MofNCompleteColumn(), TimeElapsedColumn())
         self._gallery = gallery
-        self._console = make_console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task: TaskID = self._bar.add_task("", total=None)
         self._name = ""
         self._begin = 0.0
         self._n_made = 0
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
 
     def step(self, text: str) -> None:
         """Show what is being done."""

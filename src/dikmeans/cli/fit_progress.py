@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from dikmeans.cli.console import describe_seconds, make_console
+from dikmeans.cli.bar import BarOnTerminal
+from dikmeans.cli.console import describe_seconds
 from dikmeans.cluster.forecast import SWAPS, Countdown, Step
 from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.progress import FitListener
@@ -19,7 +18,7 @@ NOT_KNOWN = "time left not known yet"
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class FitOnTerminal(FitListener):
+class FitOnTerminal(BarOnTerminal, FitListener):
     """Shows phase, distortion, iterations, elapsed and remaining time while it is entered.
 
     Parameters
@@ -31,37 +30,21 @@ class FitOnTerminal(FitListener):
     """
 
     def __init__(self, steps: Sequence[Step], *, quiet: bool = False):
-        self._steps = {step.name: step for step in steps}
-        self._countdown = Countdown(steps)
-        self._console = make_console(stderr=True)
-        self._on_terminal = self._console.is_terminal and not quiet
-        self._in_lines = not self._console.is_terminal and not quiet
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+        super().__init__(
             TextColumn("{task.fields[distortion]}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
-            console=self._console,
-            transient=True,
-            disable=not self._on_terminal,
+            description="beginning",
+            quiet=quiet,
+            distortion="",
+            left=NOT_KNOWN,
         )
-        self._task: TaskID = self._bar.add_task("beginning", total=None, distortion="", left=NOT_KNOWN)
+        self._steps = {step.name: step for step in steps}
+        self._countdown = Countdown(steps)
+        self._in_lines = not self._console.is_terminal and not quiet
         self._began = self._last_line = time.perf_counter()
         self._phase, self._run, self._count = "", "", 0
         self._distortion = ""
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
 
     def begin_run(self, number: int, n_runs: int) -> None:
         """Count the runs, if there are several."""

@@ -5,48 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from rich import box
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from dikmeans.cli.bar import BarOnTerminal
 from dikmeans.cli.console import describe_seconds, make_console
 from dikmeans.evaluate import Cell, Listener, Model, Outcome, RunRecord, Task
 from dikmeans.evaluate.protocol import PlannedRun, Remaining
 from dikmeans.evaluate.table import HEADERS, N_TEXT_COLUMNS, READING, model_notes, table_row
 
 
-class RunsOnTerminal(Listener):
+class RunsOnTerminal(BarOnTerminal, Listener):
     """Shows progress on standard error while it is entered."""
 
     def __init__(self) -> None:
-        self._console = make_console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task: TaskID = self._bar.add_task("", total=None, left="")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
+        columns = MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}")
+        super().__init__(*columns, left="")
 
     def loading(self, task: Task) -> None:
         """Say what is being read."""
