@@ -25,10 +25,11 @@ from dikmeans.align.api import align_to_own
 from dikmeans.align.bulk import cost_matrix
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
-from dikmeans.cluster.lloyd import PRUNE_COLD
+from dikmeans.cluster.population import Population
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
 from dikmeans.cluster.run import Plan, Run, StopRequested
 from dikmeans.cluster.seeding import SEEDINGS
+from dikmeans.cluster.task import PRUNE_COLD
 from dikmeans.images import (
     ImageShape,
     as_pictures,
@@ -321,6 +322,7 @@ class DIKMeans(
         images = self._check_images(X, reset=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         self._check_enough(images, weights)
+        population = Population(images, weights)
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
@@ -334,19 +336,19 @@ class DIKMeans(
                 runs.append(Run(plan))
                 progress.begin_run()
                 rng = np.random.RandomState(seed)
-                runs[-1].go(images, weights, rng, progress.iteration, progress.trial)
+                runs[-1].go(population, rng, progress.iteration, progress.trial)
                 progress.end_run()
         except (KeyboardInterrupt, StopRequested) as stop:
             if runs[-1].clustering is None and len(runs) == 1:  # nothing to keep yet
                 raise
             if runs[-1].result is None:
-                self._wind_up(runs, images, weights, by_callback=isinstance(stop, StopRequested))
-        self._keep(min(runs, key=lambda run: run.distortion), images)
+                self._wind_up(runs, population, by_callback=isinstance(stop, StopRequested))
+        self._keep(min(runs, key=lambda run: run.distortion), population.dtype)
         progress.end()
         return self
 
     @staticmethod
-    def _wind_up(runs: list[Run], images: np.ndarray, weights: np.ndarray, *, by_callback: bool) -> None:
+    def _wind_up(runs: list[Run], population: Any, *, by_callback: bool) -> None:
         """Bring an interrupted run to an end, or drop it if it has not got anywhere."""
         how = "stopped by a callback" if by_callback else "interrupted"
         run = runs[-1]
@@ -354,7 +356,7 @@ class DIKMeans(
             runs.pop()
         else:
             run.history.stopped = how
-            run.finish(images, weights)
+            run.finish(population)
         warnings.warn(
             f"The fit was {how} after {sum(len(r.history.iterations) for r in runs)} iterations; "
             "the estimator keeps the best centroids so far.",
@@ -441,11 +443,11 @@ class DIKMeans(
             stiffness=stiffness,
         )
 
-    def _keep(self, run: Run, images: np.ndarray) -> None:
+    def _keep(self, run: Run, dtype: Any) -> None:
         """Turn a finished run into fitted attributes, all at once."""
         assert run.result is not None
         assert run.first_centroids is not None
-        centroids = run.result.centroids.astype(images.dtype, copy=False)
+        centroids = run.result.centroids.astype(dtype, copy=False)
         self.cluster_centers_ = from_channels_first(centroids, self.image_shape_)
         self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
         self.labels_ = run.result.labels.astype(np.int32)

@@ -17,9 +17,10 @@ from sklearn.base import clone
 
 from dikmeans.align.bulk import chunks
 from dikmeans.cluster.history import Iteration
-from dikmeans.cluster.lloyd import Task, assign, lloyd
+from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.progress import FitListener
 from dikmeans.cluster.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
+from dikmeans.cluster.task import Task
 
 USUAL_LESSON, USUAL_SEARCH, USUAL_TRIALS, USUAL_ALL = 9, 7, 2, 9
 """Iterations (trials of swaps) that a step usually needs, unless fewer are allowed."""
@@ -144,9 +145,9 @@ def _measure(model: Any, images: np.ndarray, warp: str) -> UnitTimes:
     task = Task(images, np.ones(len(images)), aligner, model.unit_norm_centroids, model.n_jobs)
     first = images[: model.n_clusters]
     few = Task(images[:2], np.ones(2), aligner, model.unit_norm_centroids, model.n_jobs)
-    lloyd(few, assign(few, images[:2]), max_iter=1, tol=0.0)  # compiled before the clock runs
+    lloyd(few, few.assign(images[:2]), max_iter=1, tol=0.0)  # compiled before the clock runs
     clock = time.perf_counter()
-    clustering = assign(task, first)
+    clustering = task.assign(first)
     cold = time.perf_counter() - clock
     seconds: list[float] = []
     lloyd(
@@ -154,7 +155,7 @@ def _measure(model: Any, images: np.ndarray, warp: str) -> UnitTimes:
         clustering,
         max_iter=_ITERATIONS_TO_MEASURE,
         tol=0.0,
-        report=lambda _, iteration: seconds.append(iteration.seconds),
+        report=lambda _, iteration, __: seconds.append(iteration.seconds),
     )
     n_pairs = len(images) * len(first)
     return UnitTimes(cold / n_pairs, float(np.mean(seconds)) / n_pairs)

@@ -18,13 +18,16 @@ by its largest entry, so that going back to the sphere is the exact minimum of t
 
 Where no image has a negative value, no centroid gets one.
 
-Neither update raises the distortion. Sums run over the images in their order, in double precision:
-they do not depend on chunks or threads.
+Neither update raises the distortion. Both need no more of the images than sums over them (`Sums`), so images
+that lie in several places are summed where they lie. Sums run over the images in their order, in double
+precision: they do not depend on chunks or threads.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numba import njit
@@ -35,6 +38,80 @@ from dikmeans.images import scale_to_unit_norm
 from dikmeans.warp.sampling import FAST, PADDING, gather, locate, pad, split
 
 N_LEAST_SQUARES_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the update needs to know of a set of images; sets are joined by adding.
+
+    Attributes
+    ----------
+    pictures : float64 array of shape (K, C, rows, columns)
+        Weighted sum, over the members of each cluster, of what they add to the centroid.
+    mass : float64 array of shape (K, 1, 1 or rows, 1 or columns)
+        Weight behind it, of each cluster or pixel by pixel.
+    lowest : float
+        The lowest value of all images.
+    """
+
+    pictures: np.ndarray
+    mass: np.ndarray
+    lowest: float
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.pictures + other.pictures, self.mass + other.mass, min(self.lowest, other.lowest))
+
+
+class UpdateRule(Protocol):
+    """How centroids follow from sums over images, in a number of passes over them."""
+
+    n_passes: int
+
+    def gather(
+        self,
+        aligner: Any,
+        images: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        deltas: np.ndarray,
+        centroids: np.ndarray,
+        n_jobs: int | None,
+    ) -> Sums:
+        """Sums over images with their own centroids `labels` and warps `deltas` (N, 2, n_basis)."""
+
+    def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
+        """The centroids that follow from the sums over all images, in double precision."""
+
+
+def rule_for(aligner: Any) -> UpdateRule:
+    """The update that belongs to a measure."""
+    return MEAN_OF_WARPED if aligner.exact else _RULES[aligner.direction]
+
+
+def move(
+    aligner: Any, centroids: np.ndarray, gather: Callable[[np.ndarray], Sums], *, unit_norm: bool
+) -> np.ndarray:
+    """Best centroids, given who gathers the sums over all images; one of no mass stays where it is.
+
+    Parameters
+    ----------
+    aligner : Aligner
+    centroids : array of shape (K, C, rows, columns)
+        The present centroids.
+    gather : callable
+        Takes centroids, gives the `Sums` of the measure's rule over all images. Called for every pass.
+    unit_norm : bool
+        Keep every centroid at unit norm.
+    """
+    rule = rule_for(aligner)
+    moved = centroids.astype(np.float64)
+    empty = np.zeros(len(centroids), bool)
+    for _ in range(rule.n_passes):
+        sums = gather(moved)
+        empty = sums.mass.max(axis=(1, 2, 3)) == 0
+        moved = rule.step(aligner, moved, sums, unit_norm)
+        moved[empty] = centroids[empty]
+    return moved.astype(centroids.dtype)
 
 
 def update_centroids(
@@ -48,7 +125,7 @@ def update_centroids(
     unit_norm: bool,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Best centroids for the given assignment and warps; a cluster of no weight keeps its centroid.
+    """Best centroids for the given assignment and warps of images in memory.
 
     Parameters
     ----------
@@ -62,37 +139,85 @@ def update_centroids(
     unit_norm : bool
         Keep every centroid at unit norm.
     """
-    totals = np.bincount(labels, weights=weights, minlength=len(centroids))
-    update = _mean_of_warped if aligner.exact else _UPDATES[aligner.direction]
-    updated = update(aligner, images, weights, labels, deltas, centroids, totals, unit_norm, n_jobs)
-    updated[totals == 0] = centroids[totals == 0]
-    return updated.astype(centroids.dtype)
+    rule, deltas = rule_for(aligner), np.ascontiguousarray(deltas)
+
+    def gather(present: np.ndarray) -> Sums:
+        return rule.gather(aligner, images, weights, labels, deltas, present, n_jobs)
+
+    return move(aligner, centroids, gather, unit_norm=unit_norm)
 
 
-def _mean_of_warped(
-    aligner: Any,
-    images: np.ndarray,
-    weights: np.ndarray,
-    labels: np.ndarray,
-    deltas: np.ndarray,
-    centroids: np.ndarray,
-    totals: np.ndarray,
-    unit_norm: bool,
-    n_jobs: int | None,
-) -> np.ndarray:
-    def render(part: slice) -> np.ndarray:
-        return aligner.render(images[part], np.arange(part.stop - part.start), deltas[part])
+class _MeanOfWarped:
+    """Image to centroid: the weighted mean of the warped members."""
 
-    sums = np.zeros((len(centroids), centroids[0].size))
-    parts = list(chunks(len(images), images[0].size))
-    group = 16  # chunks rendered before they are added up: bounds the memory
-    for first in range(0, len(parts), group):
-        some = parts[first : first + group]
-        for part, warped in zip(some, run_threads(render, some, n_jobs), strict=True):
-            flat = warped.reshape(len(warped), -1)
-            _add_in_order(sums, flat, labels[part], weights[part])
-    means = (sums / np.where(totals > 0, totals, 1.0)[:, None]).reshape(centroids.shape)
-    return scale_to_unit_norm(means) if unit_norm else means
+    n_passes = 1
+
+    def gather(
+        self,
+        aligner: Any,
+        images: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        deltas: np.ndarray,
+        centroids: np.ndarray,
+        n_jobs: int | None,
+    ) -> Sums:
+        def render(part: slice) -> np.ndarray:
+            return aligner.render(images[part], np.arange(part.stop - part.start), deltas[part])
+
+        sums = np.zeros((len(centroids), centroids[0].size))
+        parts = list(chunks(len(images), images[0].size))
+        group = 16  # chunks rendered before they are added up: bounds the memory
+        for first in range(0, len(parts), group):
+            some = parts[first : first + group]
+            for part, warped in zip(some, run_threads(render, some, n_jobs), strict=True):
+                flat = warped.reshape(len(warped), -1)
+                _add_in_order(sums, flat, labels[part], weights[part])
+        totals = np.bincount(labels, weights=weights, minlength=len(centroids))
+        return Sums(sums.reshape(centroids.shape), totals[:, None, None, None], float(images.min()))
+
+    def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
+        means = sums.pictures / np.where(sums.mass > 0, sums.mass, 1.0)
+        return scale_to_unit_norm(means) if unit_norm else means
+
+
+class _LeastSquares:
+    """Centroid to image: a step of majorisation a pass."""
+
+    n_passes = N_LEAST_SQUARES_STEPS
+
+    def gather(
+        self,
+        aligner: Any,
+        images: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        deltas: np.ndarray,
+        centroids: np.ndarray,
+        n_jobs: int | None,
+    ) -> Sums:
+        templates = pad(centroids, aligner.border)
+        targets = images.reshape(*images.shape[:2], -1)
+        push = np.zeros(templates.shape)
+        mass = np.zeros((len(templates), templates.shape[2]))
+
+        def project(members: np.ndarray) -> None:
+            _back_project(aligner.sampler, templates, targets, members, labels, weights, deltas, push, mass)
+
+        # a thread a cluster: each sum belongs to one thread, and keeps the order of the images
+        run_threads(project, [np.flatnonzero(labels == k) for k in range(len(centroids))], n_jobs)
+        push = _unpad(push.reshape(len(push), -1, *_padded(centroids)), aligner.border)
+        mass = _unpad(mass.reshape(len(mass), 1, *_padded(centroids)), aligner.border)
+        return Sums(push, mass, float(images.min()))
+
+    def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
+        # the bound is separable, so clipping is its exact minimum among pictures without negative values
+        lowest = 0.0 if sums.lowest >= 0 and centroids.min() >= 0 else -np.inf
+        mass = sums.mass
+        if unit_norm:
+            mass = np.broadcast_to(mass.max(axis=(2, 3), keepdims=True), mass.shape)
+        moved = np.maximum(centroids + sums.pictures / np.where(mass > 0, mass, np.inf), lowest)
+        return scale_to_unit_norm(moved) if unit_norm else moved
 
 
 @njit(nogil=True, cache=True)
@@ -103,47 +228,15 @@ def _add_in_order(sums, pictures, labels, weights):
             row[p] += weight * pictures[i, p]
 
 
-def _least_squares(
-    aligner: Any,
-    images: np.ndarray,
-    weights: np.ndarray,
-    labels: np.ndarray,
-    deltas: np.ndarray,
-    centroids: np.ndarray,
-    totals: np.ndarray,
-    unit_norm: bool,
-    n_jobs: int | None,
-) -> np.ndarray:
-    sampler = aligner.sampler
-    targets = images.reshape(*images.shape[:2], -1)
-    deltas = np.ascontiguousarray(deltas)
-    centroids = centroids.astype(np.float64)
-    # the bound is separable, so clipping is its exact minimum among pictures without negative values
-    lowest = 0.0 if images.min() >= 0 and centroids.min() >= 0 else -np.inf
-    for _ in range(N_LEAST_SQUARES_STEPS):
-        templates = pad(centroids, aligner.border)
-        push = np.zeros(templates.shape)
-        mass = np.zeros((len(templates), templates.shape[2]))
-        _back_project(sampler, templates, targets, labels, weights, deltas, push, mass)
-        push = _unpad(push.reshape(len(push), -1, *_padded(centroids)), aligner.border)
-        mass = _unpad(mass.reshape(len(mass), 1, *_padded(centroids)), aligner.border)
-        if unit_norm:
-            mass = np.broadcast_to(mass.max(axis=(2, 3), keepdims=True), mass.shape)
-        centroids = np.maximum(centroids + push / np.where(mass > 0, mass, np.inf), lowest)
-        if unit_norm:
-            centroids = scale_to_unit_norm(centroids)
-    return centroids
-
-
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _back_project(sampler, templates, targets, labels, weights, deltas, push, mass):
-    """Sums of W^T (x - W mu) and of W^T 1 over the members of each cluster, on padded pictures."""
+def _back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
+    """Add up W^T (x - W mu) and W^T 1 of the images `members`, cluster by cluster, on padded pictures."""
     n_pixels = sampler.base.shape[1]
     rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
     cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
     width = np.uint64(sampler.width)
     one = np.uint64(1)
-    for i in range(labels.shape[0]):
+    for i in members:
         k, weight = labels[i], weights[i]
         locate(sampler, deltas[i], rows, columns)
         split(sampler, rows, columns, cells)
@@ -203,4 +296,8 @@ def _along(axis: int, part: slice) -> tuple[slice, ...]:
     return tuple(index)
 
 
-_UPDATES = {"image-to-centroid": _mean_of_warped, "centroid-to-image": _least_squares}
+MEAN_OF_WARPED, LEAST_SQUARES = _MeanOfWarped(), _LeastSquares()
+_RULES: dict[str, UpdateRule] = {
+    "image-to-centroid": MEAN_OF_WARPED,
+    "centroid-to-image": LEAST_SQUARES,
+}
