@@ -17,30 +17,20 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from dikmeans.align import Adam, Alignments, Solver, make_aligner
 from dikmeans.align.aligner import DIRECTIONS
 from dikmeans.align.api import align_to_own
-from dikmeans.align.bulk import cost_matrix
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
-from dikmeans.cluster.population import Population
+from dikmeans.cluster.costs import Summary, all_costs, cheapest, lowest_costs
+from dikmeans.cluster.intake import Intake
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
 from dikmeans.cluster.run import Plan, Run, StopRequested
 from dikmeans.cluster.seeding import SEEDINGS
 from dikmeans.cluster.task import PRUNE_COLD
-from dikmeans.images import (
-    ImageShape,
-    as_pictures,
-    flatten,
-    from_channels_first,
-    refuse_non_finite,
-    stack,
-    table_rules,
-    to_channels_first,
-)
-from dikmeans.normalise import NORMALISERS, choose_normaliser
+from dikmeans.images import ImageShape, from_channels_first, to_channels_first
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -50,6 +40,7 @@ AUTO_MIN_SWAPS = 10
 
 
 class DIKMeans(
+    Intake,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -319,10 +310,7 @@ class DIKMeans(
         -------
         self : DIKMeans
         """
-        images = self._check_images(X, reset=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._check_enough(images, weights)
-        population = Population(images, weights)
+        population = self._population(X, sample_weight)
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
@@ -364,38 +352,6 @@ class DIKMeans(
             stacklevel=3,
         )
 
-    def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
-        """X, checked, as normalised pictures (N, C, rows, columns)."""
-        X = stack(X)
-        wanted = self.image_shape if reset else self._shape_for_new(X)
-        table, shape = flatten(X, wanted)
-        table = validate_data(self, table, reset=reset, **table_rules(table))
-        refuse_non_finite(table)
-        images = to_channels_first(table, shape)
-        if reset:
-            self.image_shape_ = shape
-            self.normalize_ = choose_normaliser(images) if self.normalize == "auto" else self.normalize
-        return NORMALISERS[self.normalize_](images)
-
-    def _shape_for_new(self, X: Any) -> ImageShape | None:
-        """What new images must look like; sizes that differ are refused in the user's words."""
-        check_is_fitted(self)
-        shape = X.shape[1:]
-        if len(shape) in (2, 3) and shape != self.image_shape_:
-            raise ValueError(
-                f"X has images of shape {shape}, but this {type(self).__name__} was fitted on images of "
-                f"shape {self.image_shape_}. Resize the images, or fit anew."
-            )
-        # a flat X of the wrong width is left to scikit-learn, which says it in its usual words
-        flat_misfit = len(shape) == 1 and shape[0] != self.n_features_in_
-        return None if flat_misfit else self.image_shape_
-
-    def _check_enough(self, images: np.ndarray, weights: np.ndarray) -> None:
-        weighty = int((weights > 0).sum())
-        if weighty < self.n_clusters:
-            with_weight = "" if weighty == len(images) else " with positive sample_weight"
-            raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
-
     def _plan(self) -> Plan:
         n_swaps = self.n_swaps
         if n_swaps == "auto":
@@ -420,16 +376,6 @@ class DIKMeans(
         )
         plan.aligner(self.warp, 1.0, None)  # whatever is wrong with the measure is said before any work
         return plan
-
-    def _given_centroids(self) -> np.ndarray:
-        given = stack(self.init)
-        centroids, shape = as_pictures(given, self.image_shape_ if given.ndim == 2 else None, "init")
-        if len(centroids) != self.n_clusters or shape != self.image_shape_:
-            raise ValueError(
-                f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
-                f"{self.n_clusters} of shape {self.image_shape_} are needed."
-            )
-        return NORMALISERS[self.normalize_](centroids)
 
     def _aligner(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
         return make_aligner(
@@ -471,15 +417,19 @@ class DIKMeans(
         flat = self.cluster_centers_.reshape(self.n_clusters, -1)
         return to_channels_first(flat, self.image_shape_)
 
-    def _costs(self, images: np.ndarray, *, prune: float) -> np.ndarray:
-        aligner = self._aligner(self.warp, stiffness=self.stiffness_)
-        bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
-        images = images.astype(aligner.dtype, copy=False)
-        return cost_matrix(aligner, images, bank, prune=prune, n_jobs=self.n_jobs)
+    def _evaluate(self, images: Any, prune: float, summarise: Summary) -> np.ndarray:
+        """What `summarise` makes of the costs (N, K) of a population to the centroids."""
+        return images.evaluate(
+            self._aligner(self.warp, stiffness=self.stiffness_),
+            self._centroid_pictures(),
+            prune=prune,
+            summarise=summarise,
+            n_jobs=self.n_jobs,
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
-        return self.decision_costs(X).argmin(axis=1).astype(np.int32)
+        return self._evaluate(self._new_images(X), PRUNE_COLD, cheapest)
 
     def decision_costs(self, X: Any) -> np.ndarray:
         """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
@@ -487,8 +437,7 @@ class DIKMeans(
         Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
         them all.
         """
-        check_is_fitted(self)
-        return self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
+        return self._evaluate(self._new_images(X), PRUNE_COLD, all_costs)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).
@@ -496,9 +445,8 @@ class DIKMeans(
         Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
         near-ties the cheapest centroid here is another than the predicted one.
         """
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
-        return self._costs(images, prune=np.inf).astype(images.dtype, copy=False)
+        images = self._new_images(X)
+        return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the cost of each image to each centroid."""
@@ -510,10 +458,8 @@ class DIKMeans(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the distortion of X: the higher, the better the centroids fit."""
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return -float(weights @ self._costs(images, prune=PRUNE_COLD).min(axis=1))
+        costs = self._evaluate(self._new_images(X), PRUNE_COLD, lowest_costs)
+        return -float(_check_sample_weight(sample_weight, costs, dtype=np.float64) @ costs)
 
     def align(self, X: Any, labels: Any = None) -> Alignments:
         """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
+from dikmeans.cluster.costs import Summary, evaluate
 from dikmeans.cluster.task import Task
 
 
@@ -32,6 +33,18 @@ class Population:
     def dtype(self) -> Any:
         """Type of the pixels."""
         return self.images.dtype
+
+    def evaluate(
+        self,
+        aligner: Any,
+        centroids: np.ndarray,
+        *,
+        prune: float,
+        summarise: Summary,
+        n_jobs: int | None,
+    ) -> np.ndarray:
+        """What `summarise` makes of the costs of all images to all centroids."""
+        return evaluate(self.images, aligner, centroids, prune, summarise, n_jobs)
 
     def draw(self, size: int, rng: np.random.RandomState) -> Population:
         """At most `size` of the images that have a weight, in their order; all if there are no more."""
