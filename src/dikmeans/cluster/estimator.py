@@ -26,6 +26,7 @@ from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
 from dikmeans.cluster.costs import Summary, all_costs, cheapest, lowest_costs
 from dikmeans.cluster.intake import Intake
+from dikmeans.cluster.partial_fit import PartialFit
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
 from dikmeans.cluster.run import Plan, Run, StopRequested
 from dikmeans.cluster.seeding import SEEDINGS
@@ -41,6 +42,7 @@ AUTO_MIN_SWAPS = 10
 
 class DIKMeans(
     Intake,
+    PartialFit,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -131,6 +133,8 @@ class DIKMeans(
         The centroids.
     labels_ : int array of shape (N,)
         The cluster of each image; equal to ``predict(X)``.
+    cluster_weights_ : array of shape (K,)
+        Weight of the members of each cluster: their number, without sample weights.
     inertia_ : float
         Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
         scratch as `predict` does. The last entry of `history_`, with alignments that were improved
@@ -314,10 +318,8 @@ class DIKMeans(
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
-        # with given centroids nothing is left to chance: one run is all there is
-        n_runs = self.n_init if isinstance(self.init, str) else 1
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs)
-        progress = Progress(self, n_runs)
+        seeds = self._seeds()
+        progress = Progress(self, len(seeds))
         runs: list[Run] = []
         try:
             for seed in seeds:
@@ -332,8 +334,14 @@ class DIKMeans(
             if runs[-1].result is None:
                 self._wind_up(runs, population, by_callback=isinstance(stop, StopRequested))
         self._keep(min(runs, key=lambda run: run.distortion), population.dtype)
+        self._first_images = None
         progress.end()
         return self
+
+    def _seeds(self) -> np.ndarray:
+        """Of the runs; with given centroids nothing is left to chance, and one run is all there is."""
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs)
 
     @staticmethod
     def _wind_up(runs: list[Run], population: Any, *, by_callback: bool) -> None:
@@ -398,6 +406,7 @@ class DIKMeans(
         self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
         self.labels_ = run.result.labels.astype(np.int32)
         self.inertia_ = run.result.distortion
+        self.cluster_weights_ = run.result.sizes
         self.stiffness_ = run.stiffness
         self.history_ = run.history
         self.n_iter_ = len(run.history.iterations)

@@ -67,6 +67,9 @@ class UpdateRule(Protocol):
 
     n_passes: int
 
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Sums of that mass (K, 1, 1, 1) that would leave the centroids where they are."""
+
     def gather(
         self,
         aligner: Any,
@@ -86,6 +89,12 @@ class UpdateRule(Protocol):
 def rule_for(aligner: Any) -> UpdateRule:
     """The update that belongs to a measure."""
     return MEAN_OF_WARPED if aligner.exact else _RULES[aligner.direction]
+
+
+def standing_still(aligner: Any, centroids: np.ndarray, weights: np.ndarray) -> Sums:
+    """Sums of images of that weight, cluster by cluster, that would leave the centroids where they are."""
+    mass = weights[:, None, None, None]
+    return Sums(rule_for(aligner).still(centroids, mass), mass, float(min(centroids.min(), 0.0)))
 
 
 def move(
@@ -152,6 +161,9 @@ class _MeanOfWarped:
 
     n_passes = 1
 
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return mass * centroids
+
     def gather(
         self,
         aligner: Any,
@@ -185,6 +197,9 @@ class _LeastSquares:
     """Centroid to image: a step of majorisation a pass."""
 
     n_passes = N_LEAST_SQUARES_STEPS
+
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return np.zeros_like(centroids)
 
     def gather(
         self,

@@ -1,7 +1,7 @@
 """Model files: one safetensors file with a versioned JSON header.
 
 Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same
-shape), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the first centroids were given
+shape), ``cluster_weights`` (K,), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the first centroids were given
 ``init``; in the metadata one entry
 ``dikmeans`` with a JSON object: format, version, parameters, and the fitted values that are not arrays.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
@@ -27,8 +27,8 @@ from dikmeans.images import check_image_shape
 from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
-VERSION = 2
-_TENSORS = {"cluster_centers", "init_centers", "labels"}
+VERSION = 3
+_TENSORS = {"cluster_centers", "cluster_weights", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
 
@@ -42,6 +42,7 @@ def save_model(model: Any, path: Any) -> None:
     parameters = model.get_params(deep=False)
     tensors = {
         "cluster_centers": np.ascontiguousarray(model.cluster_centers_),
+        "cluster_weights": np.ascontiguousarray(model.cluster_weights_),
         "init_centers": np.ascontiguousarray(model.init_centers_),
         "labels": np.ascontiguousarray(model.labels_),
     }
@@ -156,6 +157,9 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     expected = (model.n_clusters, n_parameters, n_parameters)
     if stiffness is not None and not _is_stiffness(stiffness, expected):
         raise _damaged(path, f"stiffness should be positive definite matrices, shape {expected}")
+    weights = tensors["cluster_weights"]
+    if weights.shape != (model.n_clusters,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise _damaged(path, f"cluster_weights should be {model.n_clusters} weights")
     labels = tensors["labels"]
     if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
         raise _damaged(path, f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
@@ -171,6 +175,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.n_features_in_ = int(fitted["n_features_in"])
     model.cluster_centers_ = tensors["cluster_centers"]
     model.init_centers_ = tensors["init_centers"]
+    model.cluster_weights_ = weights.astype(np.float64)
     model.labels_ = labels
     model.inertia_ = inertia
     model.stiffness_ = stiffness
@@ -178,6 +183,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
     model.history_ = History(iterations, str(fitted["history"]["stopped"]))
     model._n_features_out = model.n_clusters
+    model._first_images = None
     if names:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
