@@ -117,6 +117,6 @@ def _checksum(text: str, arrays: dict[str, np.ndarray]) -> str:
     return f"{total:08x}"
 
 
-def _bytes_of(array: np.ndarray) -> np.ndarray:
+def _bytes_of(array: np.ndarray) -> memoryview:
     """The bytes of a contiguous array, where they are."""
-    return array.reshape(-1).view(np.uint8)
+    return array.reshape(-1).view(np.uint8).data
