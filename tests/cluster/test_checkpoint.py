@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -430,6 +431,31 @@ def test_a_limit_on_the_size_of_files_is_met_in_the_middle_of_writing(X, tmp_pat
     assert not list(folder.glob("*.part"))
     assert not list(folder.glob(".*.part"))
     assert content(make_model(n_swaps=0).fit(X, checkpoint=folder)) == content(make_model(n_swaps=0).fit(X))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of a megabyte, where one may be mounted."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if not sys.platform.startswith("linux") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("may not mount a small disk")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_is_said_and_with_more_room_the_fit_goes_on(X, small_disk):
+    folder = begun(make_model(), X, small_disk / "c", iterations=4)
+    before = listing(folder)
+    with open(small_disk / "ballast", "wb", buffering=0) as ballast, contextlib.suppress(OSError):
+        while ballast.write(bytes(4096)):
+            pass
+    with pytest.raises(CheckpointWriteError, match=r"No space left on device\. The one before, of run 1, it"):
+        make_model().fit(X, checkpoint=folder)
+    assert listing(folder) == before
+    (small_disk / "ballast").unlink()
+    assert content(make_model().fit(X, checkpoint=folder)) == content(make_model().fit(X))
 
 
 def test_no_checkpoint_no_files(X, tmp_path, monkeypatch):
