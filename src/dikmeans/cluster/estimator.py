@@ -24,11 +24,14 @@ from dikmeans.align.aligner import DIRECTIONS
 from dikmeans.align.api import align_to_own
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
+from dikmeans.cluster.checkpoint import open_memory
 from dikmeans.cluster.costs import Summary, all_costs, cheapest, lowest_costs
+from dikmeans.cluster.fingerprint import fingerprint_of
 from dikmeans.cluster.intake import Intake
 from dikmeans.cluster.partial_fit import PartialFit
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
-from dikmeans.cluster.run import Plan, Run, StopRequested
+from dikmeans.cluster.run import Outcome, Plan
+from dikmeans.cluster.runs import best_of_runs
 from dikmeans.cluster.seeding import SEEDINGS
 from dikmeans.cluster.task import PRUNE_COLD
 from dikmeans.images import ImageShape, from_channels_first, to_channels_first
@@ -298,10 +301,15 @@ class DIKMeans(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Find centroids and labels.
 
         Ctrl-C ends the search but not the call: the best centroids so far become the result.
+
+        With a `checkpoint` the fit is kept in a folder after every iteration. The same call, after a crash, a
+        kill or Ctrl-C, goes on from there, and ends with the result it would have had without; after the
+        end it gives that result again at once. The folder is yours to delete. It is refused, and left as it
+        is, if it was made with other images or parameters; see docs/scale.md.
 
         Parameters
         ----------
@@ -309,10 +317,20 @@ class DIKMeans(
         y : ignored
         sample_weight : array of shape (N,), optional
             Weight of each image.
+        checkpoint : path-like, optional
+            Folder to keep the fit in, or to go on from.
 
         Returns
         -------
         self : DIKMeans
+
+        Raises
+        ------
+        CheckpointError
+            `checkpoint` is damaged, of another fit, in use, or no checkpoint at all. (A ValueError.)
+        CheckpointWriteError
+            It cannot be written, for instance because the disk is full; the one before is intact. (An
+            OSError.)
         """
         population = self._population(X, sample_weight)
         plan = self._plan()
@@ -320,45 +338,17 @@ class DIKMeans(
 
         seeds = self._seeds()
         progress = Progress(self, len(seeds))
-        runs: list[Run] = []
-        try:
-            for seed in seeds:
-                runs.append(Run(plan))
-                progress.begin_run()
-                rng = np.random.RandomState(seed)
-                runs[-1].go(population, rng, progress.iteration, progress.trial)
-                progress.end_run()
-        except (KeyboardInterrupt, StopRequested) as stop:
-            if runs[-1].clustering is None and len(runs) == 1:  # nothing to keep yet
-                raise
-            if runs[-1].result is None:
-                self._wind_up(runs, population, by_callback=isinstance(stop, StopRequested))
-        self._keep(min(runs, key=lambda run: run.distortion), population.dtype)
+        with open_memory(checkpoint, seeds, lambda: fingerprint_of(self, plan, population, seeds)) as memory:
+            outcome = best_of_runs(plan, population, memory, progress)
+        self._keep(outcome)
         self._first_images = None
         progress.end()
         return self
 
-    def _seeds(self) -> np.ndarray:
+    def _seeds(self) -> list[int]:
         """Of the runs; with given centroids nothing is left to chance, and one run is all there is."""
         n_runs = self.n_init if isinstance(self.init, str) else 1
-        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs)
-
-    @staticmethod
-    def _wind_up(runs: list[Run], population: Any, *, by_callback: bool) -> None:
-        """Bring an interrupted run to an end, or drop it if it has not got anywhere."""
-        how = "stopped by a callback" if by_callback else "interrupted"
-        run = runs[-1]
-        if run.clustering is None:
-            runs.pop()
-        else:
-            run.history.stopped = how
-            run.finish(population)
-        warnings.warn(
-            f"The fit was {how} after {sum(len(r.history.iterations) for r in runs)} iterations; "
-            "the estimator keeps the best centroids so far.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs).tolist()
 
     def _plan(self) -> Plan:
         n_swaps = self.n_swaps
@@ -397,19 +387,16 @@ class DIKMeans(
             stiffness=stiffness,
         )
 
-    def _keep(self, run: Run, dtype: Any) -> None:
-        """Turn a finished run into fitted attributes, all at once."""
-        assert run.result is not None
-        assert run.first_centroids is not None
-        centroids = run.result.centroids.astype(dtype, copy=False)
-        self.cluster_centers_ = from_channels_first(centroids, self.image_shape_)
-        self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
-        self.labels_ = run.result.labels.astype(np.int32)
-        self.inertia_ = run.result.distortion
-        self.cluster_weights_ = run.result.sizes
-        self.stiffness_ = run.stiffness
-        self.history_ = run.history
-        self.n_iter_ = len(run.history.iterations)
+    def _keep(self, outcome: Outcome) -> None:
+        """Turn what a run has found into fitted attributes, all at once."""
+        self.cluster_centers_ = from_channels_first(outcome.centroids, self.image_shape_)
+        self.init_centers_ = from_channels_first(outcome.first_centroids, self.image_shape_)
+        self.labels_ = outcome.labels
+        self.cluster_weights_ = outcome.cluster_weights
+        self.inertia_ = outcome.distortion
+        self.stiffness_ = outcome.stiffness
+        self.history_ = outcome.history
+        self.n_iter_ = len(outcome.history.iterations)
         self._n_features_out = self.n_clusters
         found = len(np.unique(self.labels_))
         if found < self.n_clusters:

@@ -25,6 +25,9 @@ from dikmeans.cluster.task import Task
 USUAL_LESSON, USUAL_SEARCH, USUAL_TRIALS, USUAL_ALL = 9, 7, 2, 9
 """Iterations (trials of swaps) that a step usually needs, unless fewer are allowed."""
 
+USUAL_COLD_TO_WARM = 4.0
+"""How much longer a pair takes from scratch than again, where nobody has measured it: after a resumption."""
+
 SWAPS, LAST_LOOK = "swaps", "last look"
 # What belongs to the trials of swaps, as the history calls it.
 _AFTER_A_SWAP = "after a swap"
@@ -161,6 +164,11 @@ def _measure(model: Any, images: np.ndarray, warp: str) -> UnitTimes:
     return UnitTimes(cold / n_pairs, float(np.mean(seconds)) / n_pairs)
 
 
+def _step_of(iteration: Iteration) -> str:
+    """The name of the step that an iteration belongs to."""
+    return SWAPS if iteration.phase == _AFTER_A_SWAP else iteration.phase
+
+
 class Countdown(FitListener):
     """Says during a fit how much time is left, as far as anyone can know.
 
@@ -202,9 +210,20 @@ class Countdown(FitListener):
         self._at, self._done = 0, 0
         self._since = self._run_began = now
 
+    def resume(self, iterations: Sequence[Iteration]) -> None:
+        """Go to where the run stands after these, and learn from them what a pair takes."""
+        for iteration in iterations:
+            name = _step_of(iteration)
+            self._enter(name)
+            self._done += name != SWAPS
+            if name != SWAPS:
+                warm = iteration.seconds / max(self.step.warm, 1)
+                self._times[self.step.warp] = UnitTimes(USUAL_COLD_TO_WARM * warm, warm)
+        self._since = self._clock()
+
     def iteration(self, iteration: Iteration) -> None:
         """Learn what a pair takes."""
-        name = SWAPS if iteration.phase == _AFTER_A_SWAP else iteration.phase
+        name = _step_of(iteration)
         now = self._clock()
         if self._enter(name):
             step = self.step

@@ -12,6 +12,7 @@ from dikmeans.align.solvers import make_solver
 from dikmeans.cluster.minibatch import FirstImages, absorb, check_batch
 from dikmeans.cluster.population import Population
 from dikmeans.cluster.run import Run
+from dikmeans.cluster.runs import Tally
 from dikmeans.images import from_channels_first
 
 
@@ -87,11 +88,13 @@ class PartialFit:
         if self._first_images.complete:
             self._first_images = None
         self.solver_ = make_solver(self.solver)
-        runs = []
+        tally = Tally()
         for seed in self._seeds():
-            runs.append(Run(plan))
-            runs[-1].go(population, np.random.RandomState(seed))
-        self._keep(min(runs, key=lambda run: run.distortion), population.dtype)
+            run = Run(plan, population, seed)
+            run.go()
+            assert run.outcome is not None
+            tally = tally.plus(run.outcome)
+        self._keep(tally.best)
         self.labels_ = self.labels_[-n_new:]
 
     def _absorb(self, images: np.ndarray, weights: np.ndarray) -> None:

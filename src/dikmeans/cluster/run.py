@@ -93,13 +93,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Bookmark:
-    """Where a run stands: enough, with its seed and the images, to go on from there.
+    """Where a run stands: enough, with the run's seed, images, history and so on, to go on from there.
+
+    It stays as it is while the run goes on.
 
     Attributes
     ----------
     step : str
         The step of the run, as the history calls it, or "swaps".
     clustering : Clustering or ShardedClustering
+        Of the images that the step works on: ``Run.images_of(step)``.
     random_state : tuple
         Of the run's generator: ``RandomState.get_state()``.
     done : int
@@ -118,6 +121,31 @@ class Bookmark:
     swaps: SwapProgress | None = None
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished run has to show.
+
+    Attributes
+    ----------
+    centroids, first_centroids : arrays of shape (K, C, rows, columns)
+        In the precision of the images.
+    stiffness : array of shape (K, 2 n_basis, 2 n_basis) or None
+    labels : int32 array of shape (N,)
+    cluster_weights : array of shape (K,)
+        Weight of the members of each cluster.
+    distortion : float
+    history : History
+    """
+
+    centroids: np.ndarray
+    first_centroids: np.ndarray
+    stiffness: np.ndarray | None
+    labels: np.ndarray
+    cluster_weights: np.ndarray
+    distortion: float
+    history: History
+
+
 @dataclass
 class Run:
     """A run in progress, and what it has reached so far.
@@ -125,51 +153,67 @@ class Run:
     Attributes
     ----------
     plan : Plan
+    population : Population or ShardedPopulation
+    seed : int
+        Of everything random in the run.
     keep : callable
         Called with the run whenever its bookmark has moved.
+    sample : Population
+        The images that the search takes place on.
+    history : History
+    first_centroids, stiffness : arrays
+        As soon as they are known.
     bookmark : Bookmark, optional
-        Where it stands, or where it is to go on.
+        Where it stands, or where it is to go on: then with history, first centroids and stiffness of that
+        moment.
+    outcome : Outcome, optional
+        When it has ended.
     """
 
     plan: Plan
+    population: Any
+    seed: int
     keep: Callable[[Run], None] = lambda run: None
+    sample: Any = field(init=False)
     history: History = field(default_factory=History)
     first_centroids: np.ndarray | None = None
     stiffness: np.ndarray | None = None
     bookmark: Bookmark | None = None
-    clustering: Any = None
-    result: Any = None
+    outcome: Outcome | None = None
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.RandomState(self.seed)
+        self.sample = self.population.draw(self.plan.search_size, self._rng)
 
     @property
-    def distortion(self) -> float:
-        """Of the finished run."""
-        return np.inf if self.result is None else self.result.distortion
+    def steps(self) -> tuple[str, ...]:
+        """Names of the steps, in their order; not every run has all of them."""
+        return (*(lesson.name for lesson in self.plan.lessons), SEARCH, SWAPS, ALL_IMAGES)
+
+    def images_of(self, step: str) -> Any:
+        """The population that a step works on: its clusterings are of those images."""
+        return self.population if step == ALL_IMAGES else self.sample
 
     def go(
         self,
-        population: Any,
-        rng: np.random.RandomState,
         notify: Callable[[Iteration], None] = lambda iteration: None,
         announce_trial: Callable[[int, int], None] = lambda trial, most: None,
     ) -> None:
-        """Carry the run out, from its bookmark if it has one; the outcome is in `result`.
+        """Carry the run out, from its bookmark if it has one; the result is its `outcome`.
 
         Parameters
         ----------
-        population : Population or ShardedPopulation
-        rng : RandomState
         notify : callable
             Called after each iteration.
         announce_trial : callable
             Called before each trial of a swap.
         """
-        self._rng, self._notify = rng, notify
-        plan, sample = self.plan, population.draw(self.plan.search_size, rng)
+        self._notify = notify
+        plan, sample = self.plan, self.sample
         if self.bookmark is None:
             self.first_centroids = self._seed(sample)
         else:
-            self.clustering = self.bookmark.clustering
-            rng.set_state(self.bookmark.random_state)
+            self._rng.set_state(self.bookmark.random_state)
         centroids = self.first_centroids
         for lesson in plan.lessons:
             if not self._is_past(lesson.name):
@@ -179,7 +223,8 @@ class Run:
                 centroids = to_mean_pose(task, here)
 
         proper = Phase(plan.warp, 1.0, plan.max_iter)
-        if plan.searches(on_sample=len(sample) < len(population)) and not self._is_past(SWAPS):
+        searches = plan.searches(on_sample=len(sample) < len(self.population))
+        if searches and not self._is_past(SWAPS):
             task = self._task(sample, proper)
             here = None
             if not self._is_past(SEARCH):
@@ -189,31 +234,39 @@ class Run:
             if plan.learn_stiffness:
                 self.stiffness = learn_stiffness(task, here)
 
-        task = self._task(population, proper)
-        here, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
-        self.finish(population)
+        task = self._task(self.population, proper)
+        _, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
+        self.finish()
 
-    def finish(self, population: Any) -> None:
+    def finish(self) -> None:
         """Judge the centroids reached so far as new images will be judged: from a cold start.
 
         Labels then are what `predict` says, and runs are compared by what a user gets.
         """
-        task = self._task(population, Phase(self.plan.warp, 1.0, 0))
+        assert self.bookmark is not None
+        assert self.first_centroids is not None
+        task = self._task(self.population, Phase(self.plan.warp, 1.0, 0))
         # in the precision in which the estimator will keep them
-        centroids = self.clustering.centroids.astype(population.dtype).astype(task.aligner.dtype)
-        self.result = task.assign(centroids)
-        self.bookmark = None
+        centroids = self.bookmark.clustering.centroids.astype(self.population.dtype)
+        result = task.assign(centroids.astype(task.aligner.dtype))
+        self.outcome = Outcome(
+            centroids,
+            self.first_centroids,
+            self.stiffness,
+            result.labels.astype(np.int32),
+            result.sizes,
+            result.distortion,
+            self.history,
+        )
 
     def _is_past(self, step: str) -> bool:
         """Whether the bookmark lies behind a step."""
         if self.bookmark is None:
             return False
-        steps = [*(lesson.name for lesson in self.plan.lessons), SEARCH, SWAPS, ALL_IMAGES]
-        return steps.index(self.bookmark.step) > steps.index(step)
+        return self.steps.index(self.bookmark.step) > self.steps.index(step)
 
     def _mark(self, here: Any, step: str, **where: Any) -> None:
         """Move the bookmark."""
-        self.clustering = here
         self.bookmark = Bookmark(step, here, self._rng.get_state(), **where)
         self.keep(self)
 
@@ -246,12 +299,13 @@ class Run:
         progress = SwapProgress()
         if here is None:
             assert self.bookmark is not None
-            here, progress = self.bookmark.clustering, self.bookmark.swaps or progress
+            here = self.bookmark.clustering
+            progress = self.bookmark.swaps.copy() if self.bookmark.swaps else progress
 
         def mark(state: Clustering, iteration: Iteration | None) -> None:
             if iteration is not None:
                 self.history.iterations.append(iteration)
-            self._mark(state, SWAPS, swaps=progress)
+            self._mark(state, SWAPS, swaps=progress.copy())
             if iteration is not None:
                 self._notify(iteration)
 

@@ -51,6 +51,10 @@ class SwapProgress:
     splits: dict[int, tuple[np.ndarray, float]] = field(default_factory=dict)
     failed: set[tuple[int, int]] = field(default_factory=set)
 
+    def copy(self) -> SwapProgress:
+        """As it is now: the original goes on."""
+        return replace(self, splits=dict(self.splits), failed=set(self.failed))
+
     def keep_swap(self) -> None:
         """A swap is kept: what was known about others is void."""
         self.settling = 0
