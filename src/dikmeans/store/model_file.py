@@ -20,9 +20,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from dikmeans.align.solvers import SOLVERS, Solver, make_solver
+from dikmeans.align.solvers import make_solver
 from dikmeans.atomic import atomic_write
 from dikmeans.cluster.history import History, Iteration
+from dikmeans.cluster.parameters import parameter_from_json, parameters_as_json, plain
 from dikmeans.images import check_image_shape
 from dikmeans.normalise import NORMALISERS
 
@@ -65,21 +66,20 @@ def save_model(model: Any, path: Any) -> None:
         },
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
     }
-    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header, default=_plain)}))
-
-
-def parameters_as_json(model: Any) -> dict[str, Any]:
-    """A model's parameters as JSON knows them."""
-    parameters = model.get_params(deep=False)
-    return {name: _to_json(name, value) for name, value in parameters.items()}
+    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header, default=plain)}))
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace `path` by `content`, or leave it untouched if anything goes wrong."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: there is no folder {path.parent}.")
+    refuse_missing_folder(path)
     with atomic_write(path) as stream:
         stream.write(content)
+
+
+def refuse_missing_folder(path: Path) -> None:
+    """Raise if there is no folder for a file: a name that was mistyped should not become one."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: there is no folder {path.parent}.")
 
 
 def load_model(cls: type, path: Any) -> Any:
@@ -136,7 +136,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
 
     if parameters["init"] is None:
         parameters["init"] = tensors["init"]
-    model = cls(**{name: _from_json(name, value) for name, value in parameters.items()})
+    model = cls(**{name: parameter_from_json(name, value) for name, value in parameters.items()})
     try:
         model._validate_params()
         shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
@@ -192,32 +192,6 @@ def _is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
 
 def _within(labels: np.ndarray, n_clusters: int) -> bool:
     return bool(len(labels) == 0 or (labels.min() >= 0 and labels.max() < n_clusters))
-
-
-def _to_json(name: str, value: Any) -> Any:
-    """A parameter as JSON; given first centroids are a tensor, a random generator is not kept."""
-    if isinstance(value, Solver):
-        names = {kind: key for key, kind in SOLVERS.items()}
-        if type(value) not in names:
-            raise ValueError(f"solver={value!r} is not one of dikmeans' own and cannot be saved.")
-        return {"solver": names[type(value)], **value.get_params()}
-    if name == "init" and not isinstance(value, str):
-        return None
-    if isinstance(value, np.random.RandomState):
-        return None
-    return value
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's scalars and arrays as JSON knows them."""
-    return value.tolist()
-
-
-def _from_json(name: str, value: Any) -> Any:
-    if name == "solver" and isinstance(value, dict):
-        settings = dict(value)
-        return SOLVERS[settings.pop("solver")](**settings)
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _damaged(path: Path, why: str) -> ModelFileError:
