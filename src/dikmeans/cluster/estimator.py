@@ -302,6 +302,9 @@ class DIKMeans(
         Parameters
         ----------
         X : array of shape (N, rows, columns), (N, rows, columns, channels) or (N, features)
+            May be bigger than memory: a memory map, an array of zarr or h5py, or an iterator of arrays of
+            images is read piece by piece, a Dask array by the workers of the cluster the program is
+            connected to. See docs/scale.md.
         y : ignored
         sample_weight : array of shape (N,), optional
             Weight of each image.
@@ -310,7 +313,12 @@ class DIKMeans(
         -------
         self : DIKMeans
         """
-        population = self._population(X, sample_weight)
+        with self._population(X, sample_weight) as population:
+            self._fit(population)
+        return self
+
+    def _fit(self, population: Any) -> None:
+        """Find centroids and labels of a population."""
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
@@ -333,7 +341,6 @@ class DIKMeans(
                 self._wind_up(runs, population, by_callback=isinstance(stop, StopRequested))
         self._keep(min(runs, key=lambda run: run.distortion), population.dtype)
         progress.end()
-        return self
 
     @staticmethod
     def _wind_up(runs: list[Run], population: Any, *, by_callback: bool) -> None:
@@ -396,7 +403,7 @@ class DIKMeans(
         centroids = run.result.centroids.astype(dtype, copy=False)
         self.cluster_centers_ = from_channels_first(centroids, self.image_shape_)
         self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
-        self.labels_ = run.result.labels.astype(np.int32)
+        self.labels_ = run.result.labels.astype(np.int32, copy=False)
         self.inertia_ = run.result.distortion
         self.stiffness_ = run.stiffness
         self.history_ = run.history
@@ -429,7 +436,8 @@ class DIKMeans(
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
-        return self._evaluate(self._new_images(X), PRUNE_COLD, cheapest)
+        with self._new_images(X) as images:
+            return self._evaluate(images, PRUNE_COLD, cheapest)
 
     def decision_costs(self, X: Any) -> np.ndarray:
         """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
@@ -437,7 +445,8 @@ class DIKMeans(
         Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
         them all.
         """
-        return self._evaluate(self._new_images(X), PRUNE_COLD, all_costs)
+        with self._new_images(X) as images:
+            return self._evaluate(images, PRUNE_COLD, all_costs)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).
@@ -445,8 +454,8 @@ class DIKMeans(
         Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
         near-ties the cheapest centroid here is another than the predicted one.
         """
-        images = self._new_images(X)
-        return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
+        with self._new_images(X) as images:
+            return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the cost of each image to each centroid."""
@@ -458,7 +467,8 @@ class DIKMeans(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the distortion of X: the higher, the better the centroids fit."""
-        costs = self._evaluate(self._new_images(X), PRUNE_COLD, lowest_costs)
+        with self._new_images(X) as images:
+            costs = self._evaluate(images, PRUNE_COLD, lowest_costs)
         return -float(_check_sample_weight(sample_weight, costs, dtype=np.float64) @ costs)
 
     def align(self, X: Any, labels: Any = None) -> Alignments:
@@ -479,8 +489,8 @@ class DIKMeans(
         >>> alignment.warped.shape, alignment.grid.shape
         ((8, 8), (8, 8, 2))
         """
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
+        with self._new_images(X) as population:
+            images = population.in_memory().images  # alignments are pictures, all of them
         alignments = align_to_own(
             self._aligner(self.warp, stiffness=self.stiffness_),
             images,

@@ -59,7 +59,7 @@ def prepare(raw: np.ndarray, first: int, *, shape: ImageShape, normalize: str | 
     """Rows of a user's array, from row `first` on, as checked and normalised pictures."""
     table = raw.reshape(len(raw), int(np.prod(shape)))
     table = check_array(table, **table_rules(table))
-    refuse_non_finite(table, first=first)
+    refuse_non_finite(table, numbers=range(first, first + len(table)))
     return NORMALISERS[normalize](to_channels_first(table, shape))
 
 
@@ -115,11 +115,11 @@ def labels(fits: Fits) -> np.ndarray:
     return cheapest(fits.costs)
 
 
-def worst(images: np.ndarray, weights: np.ndarray, fits: Fits, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The images that fit their own centroids worst, the worst first: misfits and pictures."""
+def worst(weights: np.ndarray, fits: Fits, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The images that fit their own centroids worst, the worst last: misfits and numbers."""
     misfit = np.where(weights > 0, fits.costs.min(axis=1), -1.0)
-    chosen = np.argsort(misfit, kind="stable")[::-1][:count]
-    return misfit[chosen], images[chosen]
+    chosen = np.argsort(misfit, kind="stable")[::-1][:count][::-1]
+    return misfit[chosen], chosen
 
 
 def pick(images: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -136,12 +136,9 @@ def moments(images: np.ndarray) -> Moments:
     )
 
 
-def digest(images: np.ndarray, weights: np.ndarray) -> bytes:
-    """A fingerprint of the images."""
-    seal = blake2b(digest_size=16)
-    for array in (images, weights):
-        seal.update(np.ascontiguousarray(array).data)
-    return seal.digest()
+def digest(array: np.ndarray) -> bytes:
+    """A fingerprint of every bit of an array."""
+    return blake2b(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, digest_size=16).digest()
 
 
 def _task(images: np.ndarray, weights: np.ndarray, aligner: Any, n_jobs: int | None) -> Task:
