@@ -163,9 +163,7 @@ class TestBadInput:
         many = np.tile(pictures, (9, 1, 1))
         assert 2110 not in representatives(len(many))
         many[2110, 0, 0] = np.nan
-        with pytest.raises(
-            ValueError, match=r"image 2110 is the first of 1 such images among the 60 looked"
-        ):
+        with pytest.raises(ValueError, match=r"image 2110 is the first of 1 such images among the 60 looked"):
             quick().fit(on_disk(many))
 
     def test_bad_values_in_new_images_are_named(self, pictures, on_disk, scratch):
