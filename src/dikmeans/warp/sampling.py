@@ -21,8 +21,8 @@ PAD_MODES = {"zero": "constant", "edge": "edge"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
-# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them runs other
-# code than one that finds its callers in the cache, and sums are reordered in another way.
+# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them runs
+# other code than one that finds their callers in the cache, and sums are reordered in another way.
 
 
 class Sampler(NamedTuple):
