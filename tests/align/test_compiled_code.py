@@ -1,4 +1,4 @@
-"""A process that compiles the loops, and one that finds them in the cache, compute the same to the last bit."""
+"""A process that compiles the loops and one that finds them in the cache compute exactly the same."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def estimate_memory(
         Images in the sample of the search; by default all.
     streamed : bool, default=False
         Whether the images are read piece by piece (a memory map, zarr, an iterator): then a shard takes
-        the place of all images, and what grows with their number is the label of each, four bytes, three times at the end.
+        the place of all images, and what grows with their number is the label of each, four bytes, three
+        times at the end.
 
     Examples
     --------
