@@ -24,6 +24,7 @@ from pathlib import Path
 
 import dask.array as da
 import numpy as np
+import zarr
 from distributed import Client
 
 from _common import digits, print_table
@@ -96,7 +97,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     images = np.resize(digits(5000)[0][:, 0], (options.images, 28, 28))
-    lazy = da.from_array(images, chunks=(options.chunk, 28, 28))
 
     def fit(X: object) -> Marks:
         marks = Marks()
@@ -112,20 +112,23 @@ def main() -> None:
             model.fit(X)
         return marks
 
-    def on(scheduler_file: str, n_workers: int) -> Marks:
+    def on(scheduler_file: str, n_workers: int, X: object) -> Marks:
         with Client(scheduler_file=scheduler_file, set_as_default=True) as client:
             client.wait_for_workers(n_workers)
-            return fit(lazy)
+            return fit(X)
 
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         np.save(folder / "images.npy", images)
+        chunks = (options.chunk, 28, 28)
+        zarr.create_array(str(folder / "images.zarr"), data=images, chunks=chunks)
+        lazy = da.from_zarr(str(folder / "images.zarr"))
         files = {n: stack.enter_context(cluster(n, folder)) for n in (1, 2)}
         jobs: dict[str, Callable[[], Marks]] = {
             "in memory": lambda: fit(images),
             "memory map": lambda: fit(np.load(folder / "images.npy", mmap_mode="r")),
-            "Dask, 1 worker": lambda: on(files[1], 1),
-            "Dask, 2 workers": lambda: on(files[2], 2),
+            "Dask, 1 worker": lambda: on(files[1], 1, lazy),
+            "Dask, 2 workers": lambda: on(files[2], 2, lazy),
         }
         found: dict[str, list[Marks]] = {name: [] for name in jobs}
         for job in jobs.values():

@@ -14,7 +14,7 @@ def quick(**parameters) -> DIKMeans:
     defaults = {
         "n_clusters": 4,
         "random_state": 0,
-        "max_iter": 3,
+        "max_iter": 2,
         "n_swaps": 1,
         "search_size": 60,
         "n_jobs": 1,

@@ -169,7 +169,7 @@ def test_in_an_iteration_only_centroids_and_sums_move(client, pictures, monkeypa
                     if iteration.phase == "all images":
                         marks.append(len(traffic))
 
-            model = quick(warp="affine", tol=0.0)
+            model = quick(warp="affine", tol=0.0, max_iter=3)
             with listening(model, Marking()):
                 model.fit(X)
             assert len(marks) == 3
