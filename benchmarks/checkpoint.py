@@ -29,6 +29,7 @@ class Largest:
         self.count, self.n_bytes = 0, 0
 
     def watch(self, folder: Path) -> None:
+        """Count what is written to a checkpoint."""
         write = Checkpoint._write
 
         def write_and_weigh(checkpoint: Checkpoint, *args: object, **kwargs: object) -> None:

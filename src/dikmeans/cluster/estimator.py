@@ -314,6 +314,9 @@ class DIKMeans(
         Parameters
         ----------
         X : array of shape (N, rows, columns), (N, rows, columns, channels) or (N, features)
+            May be bigger than memory: a memory map, an array of zarr or h5py, or an iterator of arrays of
+            images is read piece by piece, a Dask array by the workers of the cluster the program is
+            connected to. See docs/scale.md.
         y : ignored
         sample_weight : array of shape (N,), optional
             Weight of each image.
@@ -332,7 +335,12 @@ class DIKMeans(
             It cannot be written, for instance because the disk is full; the one before is intact. (An
             OSError.)
         """
-        population = self._population(X, sample_weight)
+        with self._population(X, sample_weight) as population:
+            self._fit(population, checkpoint)
+        return self
+
+    def _fit(self, population: Any, checkpoint: Any) -> None:
+        """Find centroids and labels of a population."""
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
@@ -343,7 +351,6 @@ class DIKMeans(
         self._keep(outcome)
         self._first_images = None
         progress.end()
-        return self
 
     def _seeds(self) -> list[int]:
         """Of the runs; with given centroids nothing is left to chance, and one run is all there is."""
@@ -425,7 +432,8 @@ class DIKMeans(
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
-        return self._evaluate(self._new_images(X), PRUNE_COLD, cheapest)
+        with self._new_images(X) as images:
+            return self._evaluate(images, PRUNE_COLD, cheapest)
 
     def decision_costs(self, X: Any) -> np.ndarray:
         """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
@@ -433,7 +441,8 @@ class DIKMeans(
         Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
         them all.
         """
-        return self._evaluate(self._new_images(X), PRUNE_COLD, all_costs)
+        with self._new_images(X) as images:
+            return self._evaluate(images, PRUNE_COLD, all_costs)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).
@@ -441,8 +450,8 @@ class DIKMeans(
         Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
         near-ties the cheapest centroid here is another than the predicted one.
         """
-        images = self._new_images(X)
-        return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
+        with self._new_images(X) as images:
+            return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the cost of each image to each centroid."""
@@ -454,7 +463,8 @@ class DIKMeans(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the distortion of X: the higher, the better the centroids fit."""
-        costs = self._evaluate(self._new_images(X), PRUNE_COLD, lowest_costs)
+        with self._new_images(X) as images:
+            costs = self._evaluate(images, PRUNE_COLD, lowest_costs)
         return -float(_check_sample_weight(sample_weight, costs, dtype=np.float64) @ costs)
 
     def align(self, X: Any, labels: Any = None) -> Alignments:
@@ -475,8 +485,8 @@ class DIKMeans(
         >>> alignment.warped.shape, alignment.grid.shape
         ((8, 8), (8, 8, 2))
         """
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
+        with self._new_images(X) as population:
+            images = population.in_memory().images  # alignments are pictures, all of them
         alignments = align_to_own(
             self._aligner(self.warp, stiffness=self.stiffness_),
             images,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -39,31 +41,42 @@ class Intake:
 
     def _population(self, X: Any, sample_weight: Any) -> Population | ShardedPopulation:
         """The images of a fit, all looked at."""
-        source = open_source(X)
+        source = open_source(X, flat=self.image_shape is not None)
         if source is None:
             images = self._check_images(X, reset=True)
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             self._check_enough(len(images), weights)
             return Population(images, weights)
-        weights = None
-        if sample_weight is not None:
-            rows = np.broadcast_to(0.0, len(source))  # stands for X, of which only the length counts
-            weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        few = self._check_images(source.take(representatives(len(source))), reset=True)
-        self._check_enough(len(source), weights)
-        population = self._in_shards(source, weights, few.dtype)
-        population.look_through()
+        with ExitStack() as in_case_of_error:
+            in_case_of_error.callback(source.close)
+            weights = None
+            if sample_weight is not None:
+                rows = np.broadcast_to(0.0, len(source))  # stands for X, of which only the length counts
+                weights = _check_sample_weight(
+                    sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+                )
+            numbers = representatives(len(source))
+            few = self._check_images(source.take(numbers), reset=True, numbers=numbers)
+            self._check_enough(len(source), weights)
+            population = in_case_of_error.enter_context(self._in_shards(source, weights, few.dtype))
+            population.look_through()
+            in_case_of_error.pop_all()
         return population
 
     def _new_images(self, X: Any) -> Population | ShardedPopulation:
-        """Images for a fitted estimator."""
+        """Images for a fitted estimator, all looked at."""
         check_is_fitted(self)
         source = open_source(X)
         if source is None:
             images = self._check_images(X, reset=False)
             return Population(images, np.broadcast_to(1.0, len(images)))
-        first = self._check_images(source.read(slice(0, 1)), reset=False)
-        return self._in_shards(source, None, first.dtype)
+        with ExitStack() as in_case_of_error:
+            in_case_of_error.callback(source.close)
+            first = self._check_images(source.read(slice(0, 1)), reset=False, numbers=range(1))
+            population = in_case_of_error.enter_context(self._in_shards(source, None, first.dtype))
+            population.look_through()
+            in_case_of_error.pop_all()
+        return population
 
     def _in_shards(self, source: Source, weights: np.ndarray | None, dtype: Any) -> ShardedPopulation:
         return open_population(
@@ -83,13 +96,15 @@ class Intake:
             with_weight = "" if weighty == n_images else " with positive sample_weight"
             raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
 
-    def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
-        """X, checked, as normalised pictures (N, C, rows, columns)."""
+    def _check_images(
+        self, X: Any, *, reset: bool, numbers: Sequence[int] | np.ndarray | None = None
+    ) -> np.ndarray:
+        """X, checked, as normalised pictures (N, C, rows, columns); `numbers` if these are not all."""
         X = stack(X)
         wanted = self.image_shape if reset else self._shape_for_new(X.shape[1:])
         table, shape = flatten(X, wanted)
         table = validate_data(self, table, reset=reset, **table_rules(table))
-        refuse_non_finite(table)
+        refuse_non_finite(table, numbers=numbers)
         images = to_channels_first(table, shape)
         if reset:
             self.image_shape_ = shape

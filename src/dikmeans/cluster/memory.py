@@ -15,6 +15,8 @@ STATES_AT_ONCE = 3
 SHARD_BYTES = 16 * 2**20
 # A shard's images as they are read, in single precision, and normalised (twice: less their mean, and scaled).
 COPIES_OF_A_SHARD = 4
+# At the end labels are there shard by shard, joined, and sorted to see which clusters have any.
+COPIES_OF_LABELS = 3
 
 
 def state_bytes(n_images: int, n_clusters: int, n_basis: int) -> int:
@@ -59,14 +61,15 @@ def estimate_memory(
         Images in the sample of the search; by default all.
     streamed : bool, default=False
         Whether the images are read piece by piece (a memory map, zarr, an iterator): then a shard takes
-        the place of all images, and what grows with their number is four bytes for the label of each.
+        the place of all images, and what grows with their number is the label of each, four bytes, three
+        times at the end.
 
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, search_size=4000) / 1e6)
     661
     >>> round(estimate_memory(10_000_000, (28, 28), 10, search_size=4000, streamed=True) / 1e6)
-    270
+    350
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis
@@ -82,7 +85,7 @@ def estimate_memory(
         shard = at_once * n_values * (COPIES_OF_A_SHARD * _SINGLE + (_DOUBLE if warp == "none" else 0))
         shard += STATES_AT_ONCE * state_bytes(at_once, n_clusters, n_basis)
         # the sample and its state are gone before the shards come, but for what the bookmark still holds
-        return search + shard + n_images * _SINGLE + stiffness
+        return search + shard + COPIES_OF_LABELS * n_images * _SINGLE + stiffness
     pictures = 2 * n_images * n_values * _SINGLE
     copies = 0 if sample == n_images else sample * n_values * _SINGLE
     if warp == "none":

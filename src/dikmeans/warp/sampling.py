@@ -21,6 +21,8 @@ PAD_MODES = {"zero": "constant", "edge": "edge"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
+# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them runs
+# other code than one that finds their callers in the cache, and sums are reordered in another way.
 
 
 class Sampler(NamedTuple):
@@ -69,7 +71,7 @@ def pad(pictures: np.ndarray, border: str) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(*pictures.shape[:2], -1), dtype=np.float32)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def locate(sampler, delta, rows, columns):
     """Coordinates of all pixels under the warp ``identity + delta``, into `rows` and `columns`."""
     phi, base, scale = sampler.phi, sampler.base, sampler.scale
@@ -96,7 +98,7 @@ def locate(sampler, delta, rows, columns):
         j += 1
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def split(sampler, rows, columns, cells):
     """Turn coordinates into the index of the upper left neighbour and the fractions beyond it."""
     top, left = sampler.limit[0], sampler.limit[1]
@@ -114,7 +116,7 @@ def split(sampler, rows, columns, cells):
         cells[p] = np.uint32(iy * width + ix)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def gather(template, width, cells, corners):
     """Fetch the four neighbours of every cell of one channel, into `corners` (4, n_pixels)."""
     below = np.uint64(width)
@@ -126,7 +128,7 @@ def gather(template, width, cells, corners):
         corners[3, p] = template[i + below + np.uint64(1)]
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def blend(corners, rows, columns, out):
     """Bilinear mean of the four neighbours, into `out` (n_pixels,)."""
     for p in range(out.shape[0]):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from dikmeans.cluster.shards.scratch import Scratch
 
 
 class Source:
@@ -50,10 +51,7 @@ class Source:
     def rows_at_once(self) -> int:
         """Rows that are stored together, and best read together; 1 if each stands for itself."""
         chunks = getattr(self.array, "chunks", None)
-        if not chunks:
-            return 1
-        first = chunks[0]
-        return int(max(first) if isinstance(first, tuple) else first)
+        return int(chunks[0]) if chunks else 1
 
     def parts(self, most: int) -> list[slice]:
         """Slices of at most `most` rows, along the borders of what is stored together if that is smaller."""
@@ -61,8 +59,76 @@ class Source:
         size = most // together * together or most
         return [slice(first, min(first + size, len(self))) for first in range(0, len(self), size)]
 
+    def close(self) -> None:
+        """Give back what was taken for it."""
 
-def open_source(X: Any, folder: Path | None = None) -> Source | None:
+
+class DaskSource(Source):
+    """A Dask array, computed by whatever scheduler Dask uses at the moment."""
+
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """Rows by number, ascending; all in one go, for they may be made in several places."""
+        return np.asarray(self.array[numbers])
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of the largest chunk."""
+        return max(self.array.chunks[0], default=1)
+
+
+class SpooledSource(Source):
+    """The arrays of an iterator, one after the other in a file, which is gone when the source is closed.
+
+    Parameters
+    ----------
+    arrays : iterator of arrays
+    flat : bool
+        Whether images may come as flat rows.
+    """
+
+    def __init__(self, arrays: Iterator[Any], flat: bool):
+        self._scratch = Scratch("the images of X, which is an iterator")
+        try:
+            path = self._scratch.new_path()
+            n, shape, dtype = self._spool(arrays, path, flat)
+            super().__init__(np.memmap(path, dtype, "r", shape=(n, *shape)))
+        except BaseException:
+            self._scratch.close()
+            raise
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._scratch.close()
+
+    def _spool(
+        self, arrays: Iterator[Any], path: Path, flat: bool
+    ) -> tuple[int, tuple[int, ...], np.dtype[Any]]:
+        """Write arrays one after the other; the number of images, the shape of each, and their type."""
+        shape: tuple[int, ...] = ()
+        dtype, n = np.dtype(float), 0
+        with self._scratch.explained():
+            stream = open(path, "wb")  # noqa: SIM115 -- what the iterator raises is not for us to explain
+        with stream:
+            for number, piece in enumerate(arrays):
+                array = _check_piece(np.asarray(piece), number, flat)
+                if number == 0:
+                    shape, dtype = array.shape[1:], array.dtype
+                if array.shape[1:] != shape or array.dtype != dtype:
+                    raise ValueError(
+                        f"X is an iterator, and item {number} has images of shape {array.shape[1:]} and type "
+                        f"{array.dtype}, those before {shape} and {dtype}. Bring them into one form first."
+                    )
+                with self._scratch.explained():
+                    stream.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+                n += len(array)
+            with self._scratch.explained():
+                stream.flush()
+        if n == 0:
+            raise ValueError("X is an iterator without images: 0 sample(s), at least one image is needed.")
+        return n, shape, dtype
+
+
+def open_source(X: Any, *, flat: bool = True) -> Source | None:
     """X as a `Source` if it is something to be read piece by piece; None if it is to be taken as a whole.
 
     Parameters
@@ -70,46 +136,27 @@ def open_source(X: Any, folder: Path | None = None) -> Source | None:
     X : any
         A memory map; an array that is stored in chunks (zarr, h5py, Dask); or an iterator of arrays,
         which is read once and put aside on disk.
-    folder : pathlib.Path, optional
-        Where an iterator's arrays are put; by default in a new temporary folder that disappears with the
-        source.
+    flat : bool, default=True
+        Whether an iterator's images may come as flat rows. If not, an item of two dimensions is refused:
+        it may be one picture as well as several rows.
     """
     if isinstance(X, np.memmap) and X.ndim > 0:
         return Source(X)
     if hasattr(X, "chunks") and hasattr(X, "shape") and hasattr(X, "dtype"):
-        return Source(X)
-    if isinstance(X, Iterator):
-        return _SpooledSource(X, folder)
-    return None
+        return DaskSource(X) if hasattr(X, "dask") else Source(X)
+    return SpooledSource(X, flat) if isinstance(X, Iterator) else None
 
 
-class _SpooledSource(Source):
-    """The arrays of an iterator, one after the other in a file."""
-
-    def __init__(self, arrays: Iterator[Any], folder: Path | None):
-        self._folder = tempfile.TemporaryDirectory(prefix="dikmeans-", dir=folder)
-        path = Path(self._folder.name) / "images"
-        shape: tuple[int, ...] | None = None
-        dtype, n = np.dtype(float), 0
-        with open(path, "wb") as stream:
-            for number, piece in enumerate(arrays):
-                array = np.asarray(piece)
-                if array.ndim < 2:
-                    raise ValueError(
-                        f"X is an iterator, and item {number} has shape {array.shape}: expected are arrays "
-                        "of several images each, (n, rows, columns[, channels]) or (n, features)."
-                    )
-                if shape is None:
-                    shape, dtype = array.shape[1:], array.dtype
-                if array.shape[1:] != shape or array.dtype != dtype:
-                    raise ValueError(
-                        f"X is an iterator, and item {number} has images of shape {array.shape[1:]} and type "
-                        f"{array.dtype}, those before {shape} and {dtype}. Bring them into one form first."
-                    )
-                if array.dtype.hasobject:
-                    raise ValueError(f"X is an iterator, and item {number} holds objects, not numbers.")
-                stream.write(np.ascontiguousarray(array).data)
-                n += len(array)
-        if shape is None or n == 0:
-            raise ValueError("X is an iterator without images: 0 sample(s), at least one image is needed.")
-        super().__init__(np.memmap(path, dtype, "r", shape=(n, *shape)))
+def _check_piece(array: np.ndarray, number: int, flat: bool) -> np.ndarray:
+    """An item of an iterator, if it is an array of images."""
+    where = f"X is an iterator, and item {number}"
+    if array.dtype.hasobject:
+        raise ValueError(f"{where} holds objects, not numbers: images of different sizes, perhaps.")
+    if array.ndim < 2 or (array.ndim == 2 and not flat):
+        raise ValueError(
+            f"{where} has shape {array.shape}: expected are arrays of several images each, (n, rows, columns"
+            "[, channels]), or with image_shape (n, features)."
+        )
+    if 0 in array.shape[1:]:
+        raise ValueError(f"{where} has empty images: its shape is {array.shape}.")
+    return array

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -59,7 +58,7 @@ def prepare(raw: np.ndarray, first: int, *, shape: ImageShape, normalize: str | 
     """Rows of a user's array, from row `first` on, as checked and normalised pictures."""
     table = raw.reshape(len(raw), int(np.prod(shape)))
     table = check_array(table, **table_rules(table))
-    refuse_non_finite(table, first=first)
+    refuse_non_finite(table, numbers=range(first, first + len(table)))
     return NORMALISERS[normalize](to_channels_first(table, shape))
 
 
@@ -115,11 +114,11 @@ def labels(fits: Fits) -> np.ndarray:
     return cheapest(fits.costs)
 
 
-def worst(images: np.ndarray, weights: np.ndarray, fits: Fits, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The images that fit their own centroids worst, the worst first: misfits and pictures."""
+def worst(weights: np.ndarray, fits: Fits, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The images that fit their own centroids worst, the worst last: misfits and numbers."""
     misfit = np.where(weights > 0, fits.costs.min(axis=1), -1.0)
-    chosen = np.argsort(misfit, kind="stable")[::-1][:count]
-    return misfit[chosen], images[chosen]
+    chosen = np.argsort(misfit, kind="stable")[::-1][:count][::-1]
+    return misfit[chosen], chosen
 
 
 def pick(images: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -134,14 +133,6 @@ def moments(images: np.ndarray) -> Moments:
         images.sum(axis=0, dtype=np.float64),
         np.einsum("n...,n...->...", images, images, dtype=np.float64),
     )
-
-
-def digest(images: np.ndarray, weights: np.ndarray) -> bytes:
-    """A fingerprint of the images."""
-    seal = blake2b(digest_size=16)
-    for array in (images, weights):
-        seal.update(np.ascontiguousarray(array).data)
-    return seal.digest()
 
 
 def _task(images: np.ndarray, weights: np.ndarray, aligner: Any, n_jobs: int | None) -> Task:
