@@ -11,8 +11,9 @@ import numpy as np
 import torch
 
 from dikmeans.images import check_image_shape
-from dikmeans.rivals.networks import make_network
+from dikmeans.rivals.networks import lay_out_network, make_network
 from dikmeans.rivals.tensor_file import (
+    checked_network_tensors,
     load_network_tensors,
     network_tensors,
     read_tensor_file,
@@ -90,7 +91,10 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     ):
         raise ModelFileError(f"{path}: labels should be whole numbers from 0 to {model.n_clusters - 1}.")
     model.labels_ = labels
-    model.network_ = make_network(model._network_kind, torch.Generator(), **model._network_shape())
+    shape = model._network_shape()
+    # a header may claim any size: the tensors have to have it before memory is taken
+    checked_network_tensors(lay_out_network(model._network_kind, **shape), tensors, path)
+    model.network_ = make_network(model._network_kind, torch.Generator(), **shape)
     load_network_tensors(model.network_, tensors, path)
     model.network_.eval()
     return model
