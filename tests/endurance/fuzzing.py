@@ -1,7 +1,7 @@
-"""Damage to valid files, and the promise every reader gives: a result, or a clear error; nothing else happens.
+"""Damage to valid files, and the promise every reader gives: a result, or a clear error, and nothing else.
 
-``DIKMEANS_FUZZ`` is the number of examples of a test. Without it there are few, always the same ones, so that a
-change is judged by its own merits; with it (`make test-all`) there are many, and new ones each time.
+``DIKMEANS_FUZZ`` is the number of examples of a test. Without it there are few, always the same ones, so that
+a change is judged by its own merits; with it (`make test-all`) there are many, and new ones each time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import copy
 import json
 import os
 import signal
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,7 +31,20 @@ fuzz = settings(
 
 MEMORY = 256 << 20  # bytes beyond what the process has already: many times the size of the files here
 SECONDS = 60  # nothing here takes one
-_NUMBERS = (0, 1, 2, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 1 << 24, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, (1 << 63) - 1)
+_NUMBERS = (
+    0,
+    1,
+    2,
+    0x7F,
+    0xFF,
+    0x7FFF,
+    0xFFFF,
+    1 << 24,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 32) - 1,
+    (1 << 63) - 1,
+)
 
 
 # -- damage ----------------------------------------------------------------------------------------
@@ -101,7 +115,10 @@ def damaged_json(draw: Any, valid: Any, most: int = 2) -> Any:
         parent, key = None, None
         node = value
         while isinstance(node, (dict, list)) and node and (parent is None or draw(st.integers(0, 3))):
-            parent, key = node, draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
+            parent, key = (
+                node,
+                draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node)))),
+            )
             node = parent[key]
         if parent is None:
             return _odd(draw)
@@ -123,6 +140,20 @@ def json_bytes(value: Any) -> bytes:
     return text.replace('"deep"', "[" * 3000 + "]" * 3000).encode()
 
 
+# -- safetensors files --------------------------------------------------------------------------
+
+
+def parts_of(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """The JSON of a safetensors file and the bytes of its tensors."""
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def joined(header: bytes, body: bytes) -> bytes:
+    """A safetensors file of the two."""
+    return struct.pack("<Q", len(header)) + header + body
+
+
 # -- the promise -----------------------------------------------------------------------------------
 
 
@@ -137,8 +168,13 @@ def result_or_refusal(read: Callable[[], Any], errors: Any, names: str | Path | 
             return read()
         except errors as error:
             if names is not None:
-                assert str(names) in str(error), f"{error!r} does not name {names}"
+                assert_names(error, names)
             return None
+
+
+def assert_names(error: Exception, name: str | Path) -> None:
+    """Fails if the message of an error does not say which file it is about."""
+    assert str(name) in str(error), f"{error!r} does not name {name}"
 
 
 @contextlib.contextmanager

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 
 import numpy as np
 import pytest
-from fuzzing import damaged, damaged_json, fuzz, json_bytes, result_or_refusal
+from fuzzing import assert_names, damaged, damaged_json, fuzz, joined, json_bytes, parts_of, result_or_refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,17 +21,6 @@ from dikmeans.store import ModelFileError, RunFolderError, open_run, write_run
 from dikmeans.store.labels_file import rows_from_csv
 
 X = np.random.default_rng(0).uniform(size=(9, 5, 6))
-
-
-def parts_of(content: bytes) -> tuple[dict, bytes]:
-    """The JSON of a safetensors file and the bytes of its tensors."""
-    (size,) = struct.unpack("<Q", content[:8])
-    return json.loads(content[8 : 8 + size]), content[8 + size :]
-
-
-def joined(header: bytes, body: bytes) -> bytes:
-    """A safetensors file of the two."""
-    return struct.pack("<Q", len(header)) + header + body
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +76,9 @@ def test_model_files_with_other_claims_about_tensors(data, model_bytes, tmp_path
     if isinstance(claims, dict) and data.draw(st.booleans()):
         for entry in claims.values():
             if isinstance(entry, dict) and "dtype" in entry:
-                entry["dtype"] = data.draw(st.sampled_from(["F64", "BF16", "F8_E4M3", "BOOL", "I64", "U8", "F4", "C64"]))
+                entry["dtype"] = data.draw(
+                    st.sampled_from(["F64", "BF16", "F8_E4M3", "BOOL", "I64", "U8", "F4", "C64"])
+                )
     path.write_bytes(joined(json_bytes(claims), body))
     check_model(path)
 
@@ -137,8 +127,8 @@ def test_label_files(data, run):
 def record(seed):
     scores = {"accuracy": 0.5, "nmi": 0.4, "ari": 0.3}
     return RunRecord(
-        "DI K-means", {"landmarks": 4}, "mnist", "MNIST", seed, 10, 500, 60000, 100, scores, scores, 12.5, 1.5,
-        0.5, -1, 2, current_versions(),
+        "DI K-means", {"landmarks": 4}, "mnist", "MNIST", seed, 10, 500, 60000, 100, scores, scores, 12.5,
+        1.5, 0.5, -1, 2, current_versions(),
     )  # fmt: skip
 
 
@@ -154,7 +144,7 @@ def check_results(path):
             assert results.append(record(99))
             assert results.read()[-1].seed == 99
     except ResultsFileError as error:
-        assert str(path) in str(error)
+        assert_names(error, path)
         assert records is None
         assert path.read_bytes() == before
 

@@ -56,7 +56,7 @@ class Checkpoint:
         header = self._content[0]
         try:
             return {"seed": int(header["seed"]), "learning_rate": float(header["learning_rate"])}
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._damaged(error) from error
 
     def write(self, training: Training, phase: int) -> None:
@@ -89,7 +89,7 @@ class Checkpoint:
             phase = phases[number]
             training.optimizer = phase.make_optimizer(training.network)
             self._restore_optimizer(training, phase, tensors)
-        except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
             raise self._damaged(error) from error
         return number
 

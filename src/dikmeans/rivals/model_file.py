@@ -20,7 +20,7 @@ from dikmeans.rivals.tensor_file import (
     write_tensor_file,
 )
 from dikmeans.rivals.training import Epoch
-from dikmeans.store.model_file import ModelFileError
+from dikmeans.store.model_file import ModelFileError, check_feature_names
 
 FORMAT, VERSION = "dikmeans-rival", 1
 
@@ -55,7 +55,7 @@ def load_rival(cls: Any, path: Any) -> Any:
         return _rebuild(cls, path, header, tensors)
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
         raise ModelFileError(
             f"{path} is damaged or not a dikmeans model: {type(error).__name__}: {error}"
         ) from error
@@ -79,8 +79,9 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.history_ = [Epoch(**epoch) for epoch in fitted["history"]]
     model.n_iter_ = len(model.history_)
     model._n_features_out = model.embedding_dim
+    check_feature_names(header["feature_names_in"], model.n_features_in_)
     if header["feature_names_in"]:
-        model.feature_names_in_ = np.asarray(list(header["feature_names_in"]), dtype=object)
+        model.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
 
     labels = tensors["labels"]
     if (

@@ -176,10 +176,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     names, inertia = header["feature_names_in"], float(fitted["inertia"])
     if not np.isfinite(inertia):
         raise _damaged(path, f"inertia is {inertia}")
-    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise _damaged(path, "feature names should be texts")
-    if names and len(names) != fitted["n_features_in"]:
-        raise _damaged(path, f"there are {len(names)} feature names for {fitted['n_features_in']} features")
+    check_feature_names(names, fitted["n_features_in"])
 
     model.n_features_in_ = int(fitted["n_features_in"])
     model.cluster_centers_ = tensors["cluster_centers"]
@@ -194,6 +191,14 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     if names:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
+
+
+def check_feature_names(names: Any, n_features: int) -> None:
+    """Raise ValueError unless it is a list of as many texts, or an empty one."""
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError("feature names should be texts")
+    if names and len(names) != n_features:
+        raise ValueError(f"there are {len(names)} feature names for {n_features} features")
 
 
 def _check_pictures(path: Path, tensors: dict[str, np.ndarray], expected: tuple[int, ...]) -> None:
