@@ -172,6 +172,15 @@ def result_or_refusal(read: Callable[[], Any], errors: Any, names: str | Path | 
             return None
 
 
+def result_or_error(compute: Callable[[], Any], errors: Any = (ValueError, TypeError)) -> Any:
+    """What `compute` returns, or None if it raises one of these; it may load compiled code meanwhile."""
+    with _bounded_time():
+        try:
+            return compute()
+        except errors:
+            return None
+
+
 def assert_names(error: Exception, name: str | Path) -> None:
     """Fails if the message of an error does not say which file it is about."""
     assert str(name) in str(error), f"{error!r} does not name {name}"
