@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 _WISH = os.environ.get("DIKMEANS_FUZZ")
 fuzz = settings(
-    max_examples=int(_WISH) if _WISH else 40,
+    max_examples=int(_WISH) if _WISH else 25,
     derandomize=not _WISH,
     database=None,
     deadline=None,
