@@ -30,8 +30,9 @@ demo: setup
 test: setup-deep browser lint
 	$(python) -m pytest -m "not slow"
 
+# with the slow ones, and with many more damaged files (tests/endurance)
 test-all: setup-deep browser lint
-	$(python) -m pytest
+	DIKMEANS_FUZZ=300 $(python) -m pytest
 
 lint: setup
 	.venv/bin/ruff check .

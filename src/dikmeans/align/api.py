@@ -41,7 +41,7 @@ def pairwise_cost(
     image_shape : tuple of int, optional
         Shape of the pictures if X is flat.
     n_jobs : int, default=-1
-        Threads; -1 for all cores.
+        Threads; -1 for all cores that are ours, see `dikmeans.align.cores`.
 
     Returns
     -------

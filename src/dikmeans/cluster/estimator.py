@@ -125,7 +125,8 @@ class DIKMeans(
         without `image_shape` is taken as pictures of one row: signals.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=-1
-        Threads; -1 for all cores. The result does not depend on it.
+        Threads; -1 for all cores that are ours: fewer in workers of joblib or Dask and beside other calls
+        of the process, see `dikmeans.align.cores`. The result does not depend on it.
     verbose : int, default=0
         Show a line of progress on standard error. For progress bars see
         ``sklearn.callback.ProgressBar`` and `set_callbacks`.

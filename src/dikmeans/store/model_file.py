@@ -11,6 +11,7 @@ its place first, and moved there when complete.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -96,7 +97,15 @@ def load_model(cls: type, path: Any) -> Any:
         return _rebuild(cls, path, header, tensors)
     except ModelFileError:
         raise
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
 
 
@@ -137,6 +146,8 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
 
     if parameters["init"] is None:
         parameters["init"] = tensors["init"]
+    elif not isinstance(parameters["init"], str):
+        raise _damaged(path, "first centroids that were given should be a tensor")
     model = cls(**{name: parameter_from_json(name, value) for name, value in parameters.items()})
     try:
         model._validate_params()
@@ -145,14 +156,14 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         model.normalize_ = fitted["normalize"]
         if model.normalize_ not in NORMALISERS:
             raise ValueError(f"normalize={model.normalize_!r} is not known.")
+    except ValueError as error:
+        raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
+    # before anything is made in a size that the header claims
+    _check_pictures(path, tensors, (model.n_clusters, *shape))
+    try:
         n_parameters = 2 * model._aligner(model.warp).n_basis
     except ValueError as error:
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
-    expected = (model.n_clusters, *shape)
-    for name in ("cluster_centers", "init_centers"):
-        array = tensors[name]
-        if array.shape != expected or array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
     stiffness = tensors.get("stiffness")
     expected = (model.n_clusters, n_parameters, n_parameters)
     if stiffness is not None and not _is_stiffness(stiffness, expected):
@@ -169,8 +180,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     names, inertia = header["feature_names_in"], float(fitted["inertia"])
     if not np.isfinite(inertia):
         raise _damaged(path, f"inertia is {inertia}")
-    if names and len(names) != fitted["n_features_in"]:
-        raise _damaged(path, f"there are {len(names)} feature names for {fitted['n_features_in']} features")
+    check_feature_names(names, fitted["n_features_in"])
 
     model.n_features_in_ = int(fitted["n_features_in"])
     model.cluster_centers_ = tensors["cluster_centers"]
@@ -180,13 +190,37 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.inertia_ = inertia
     model.stiffness_ = stiffness
     model.n_iter_ = int(fitted["n_iter"])
-    iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
+    iterations = [_iteration(**iteration) for iteration in fitted["history"]["iterations"]]
     model.history_ = History(iterations, str(fitted["history"]["stopped"]))
     model._n_features_out = model.n_clusters
     model._first_images = None
     if names:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
+
+
+def check_feature_names(names: Any, n_features: int) -> None:
+    """Raise ValueError unless it is a list of as many texts, or an empty one."""
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError("feature names should be texts")
+    if names and len(names) != n_features:
+        raise ValueError(f"there are {len(names)} feature names for {n_features} features")
+
+
+def _check_pictures(path: Path, tensors: dict[str, np.ndarray], expected: tuple[int, ...]) -> None:
+    """Refuse centroids that are not finite numbers of the expected shape; given ones may be flat."""
+    flat = (expected[0], math.prod(expected[1:]))
+    for name in ("cluster_centers", "init_centers", "init"):
+        array = tensors.get(name)
+        if array is None:  # only the last may be absent
+            continue
+        fits = array.shape == expected or (name == "init" and array.shape == flat)
+        if not fits or array.dtype not in (np.float32, np.float64) or not np.isfinite(array).all():
+            raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
+
+
+def _iteration(phase: Any, distortion: Any, moved: Any, seconds: Any) -> Iteration:
+    return Iteration(str(phase), float(distortion), int(moved), float(seconds))
 
 
 def _is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
