@@ -9,9 +9,9 @@ from scipy.optimize import nnls
 import reference
 from dikmeans.align import bulk, make_aligner
 from dikmeans.cluster import update
-from dikmeans.cluster.update import _add_in_order, _back_project, _unpad, update_centroids
+from dikmeans.cluster.update import _add_in_order, _unpad, update_centroids
 from dikmeans.images import scale_to_unit_norm
-from dikmeans.warp.sampling import pad
+from dikmeans.warp.sampling import back_project, pad
 
 BORDERS = ["zero", "edge"]
 DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
@@ -201,7 +201,7 @@ def test_back_project_is_the_transposed_warp_of_residuals_and_of_ones(border):
     templates = pad(scene.centroids, border)
     push, mass = np.zeros(templates.shape), np.zeros((3, templates.shape[2]))
     targets = scene.images.reshape(12, 2, -1)
-    _back_project(
+    back_project(
         scene.aligner.sampler, templates, targets, scene.labels, scene.weights, scene.deltas, push, mass
     )
     sides = reference.pad_sides((7, 9))
