@@ -97,6 +97,14 @@ Jobs = Annotated[
     int | None,
     typer.Option(help="Threads; -1 for all cores. Changes no result.", rich_help_panel=_MODEL),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="cuda|cuda:N|cpu",
+        help="Align on a device of PyTorch's ([deep]); otherwise by compiled loops.",
+        rich_help_panel=_MODEL,
+    ),
+]
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print the result as JSON, for scripts.", rich_help_panel=_OUTPUT),

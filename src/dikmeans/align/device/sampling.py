@@ -17,7 +17,7 @@ from dikmeans.warp.sampling import Sampler
 
 # Numbers that are worked on at once, for each temporary array: enough to keep the device busy, few enough
 # for its memory (a dozen arrays of that size are alive at a time) or for the processor's cache.
-NUMBERS_AT_ONCE = {"cpu": 2**18, "cuda": 2**23}
+NUMBERS_AT_ONCE = {"cpu": 2**17, "cuda": 2**22}
 
 
 class Places(NamedTuple):
@@ -45,7 +45,6 @@ class DeviceSampler:
         self.phi, self.base = upload(sampler.phi, device), upload(sampler.base, device)
         self.scale = upload(sampler.scale, device)[:, None]
         self._limit = upload(sampler.limit, device)[:, None]
-        self._nowhere = torch.zeros((), device=device)
 
     @property
     def n_basis(self) -> int:
@@ -61,8 +60,8 @@ class DeviceSampler:
         """Where all pixels take their values from under the warps ``identity + deltas``."""
         moved = (self.scale * deltas).reshape(-1, self.n_basis) @ self.phi
         places = moved.reshape(-1, 2, self.n_pixels) + self.base
-        # in this form NaN becomes zero and cannot point outside
-        places = torch.fmin(torch.fmax(places, self._nowhere), self._limit)
+        # NaN becomes zero and cannot point outside
+        places = torch.minimum(places.nan_to_num_(nan=0.0).clamp_(min=0), self._limit)
         corners = places.to(torch.int32)
         rows, columns = (places - corners).unbind(1)
         return Places(corners[:, 0] * self.width + corners[:, 1], rows, columns)

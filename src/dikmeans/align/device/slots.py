@@ -37,7 +37,8 @@ class Slots:
         self.centroid_of = upload(pairs.centroid_of, device)
 
         n_parameters = problem.penalties.shape[-1]
-        n = n_slots(max(self._all_targets[0].numel(), n_parameters**2), device)
+        # matrices are kept, but no step of the work makes temporary arrays of their size
+        n = n_slots(self._all_targets[0].numel() + n_parameters**2 // 4, device)
         self.n_slots, self.n_parameters = n, n_parameters
         self._first = torch.zeros(n, dtype=torch.int32, device=device)
         self._targets = torch.zeros((n, *self._all_targets.shape[1:]), device=device)
