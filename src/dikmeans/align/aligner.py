@@ -384,7 +384,7 @@ class Aligner:
         push: np.ndarray,
         mass: np.ndarray,
     ) -> None:
-        """Add to `push` and `mass` what the adjoint of rendering makes of images' residuals; see the function."""
+        """Sums over images for the centroid update; see `dikmeans.warp.sampling.back_project`."""
         back_project(self.sampler, templates, targets, labels, weights, deltas, push, mass)
 
     def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:

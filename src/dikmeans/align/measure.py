@@ -50,9 +50,9 @@ def make_aligner(
     stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
         A penalty of its own for each centroid; see `Aligner`.
     device : str, optional
-        Where the work is done: by the compiled loops on the processor if None, otherwise by PyTorch (the extra
-        ``[deep]``) on that device: "cuda", "cuda:1", or "cpu". Without a warp there is too little of it to
-        be worth the way, and it is done on the processor in any case.
+        Where the work is done: by the compiled loops on the processor if None, otherwise by PyTorch (the
+        extra ``[deep]``) on that device: "cuda", "cuda:1", or "cpu". Without a warp there is too little of
+        it to be worth the way, and it is done on the processor in any case.
     """
     if not (isinstance(smoothness, (int, float, np.integer, np.floating)) and 0 <= smoothness < np.inf):
         raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")

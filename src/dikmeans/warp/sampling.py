@@ -5,7 +5,7 @@ pixels, and coordinates are clamped into the padded picture. Every sample then h
 is taken without a branch, and value and slope are right outside the picture too: a point further
 than one pixel away lies between two equal rows, where the slope is zero.
 
-Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to where they came from.
+Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to their origin.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def render_places(sampler, templates, places, out):
 
 @njit(fastmath=FAST, nogil=True, cache=True)
 def back_project(sampler, templates, targets, labels, weights, deltas, push, mass):
-    """The adjoint of rendering: adds W^T (x - W mu) to `push` and W^T 1 to `mass`, for the members of each cluster.
+    """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over the members of each cluster.
 
     Parameters
     ----------
@@ -182,7 +182,9 @@ def back_project(sampler, templates, targets, labels, weights, deltas, push, mas
     deltas : array of shape (N, 2, n_basis)
         The warps: W renders a template under ``identity + delta``.
     push : float64 array of shape (K, C, padded pixels)
+        The first of the sums is added to it.
     mass : float64 array of shape (K, padded pixels)
+        The second one is added to it.
     """
     n_pixels = sampler.base.shape[1]
     rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)

@@ -47,9 +47,7 @@ def compiled_values(problem, pairs, deltas):
     n_pixels = problem.sampler.base.shape[1]
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
     gradients = np.empty_like(deltas)
-    costs = [
-        evaluate(problem, pairs, i, delta, gradients[i], work, cells) for i, delta in enumerate(deltas)
-    ]
+    costs = [evaluate(problem, pairs, i, delta, gradients[i], work, cells) for i, delta in enumerate(deltas)]
     return np.array(costs), gradients.reshape(len(deltas), -1)
 
 

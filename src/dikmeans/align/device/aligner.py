@@ -41,8 +41,8 @@ class DeviceAligner(Aligner):
         if type(solver) not in DESCENTS:
             names = ", ".join(kind.__name__ for kind in DESCENTS)
             raise ValueError(
-                f"solver={solver!r} does not run on device={str(device)!r}; of the solvers only {names} does. "
-                "Choose that one, or device=None."
+                f"solver={solver!r} does not run on device={str(device)!r}; those that do: {names}. "
+                "Choose another solver, or do without a device."
             )
         super().__init__(warp, solver=solver, **measure)
         self.device = device

@@ -15,8 +15,8 @@ def torch_device(name: Any) -> Any:
     """
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise ValueError(
-            f"device={name!r}: expected 'cuda', 'cuda:1' (a certain one), 'cpu' (PyTorch on the processor), "
-            "or None for the compiled loops."
+            f"device={name!r}: expected 'cuda', 'cuda:1' or 'cpu' (PyTorch on the processor). "
+            "Without a device, compiled loops do the work."
         )
     try:
         import torch
@@ -36,9 +36,9 @@ def _check_cuda(name: str, index: int | None, cuda: Any) -> None:
     if not cuda.is_available():
         raise ValueError(
             f"device={name!r}: this PyTorch finds no CUDA device. Check the driver and that PyTorch was "
-            "installed with CUDA, or leave `device` at None."
+            "installed with CUDA, or do without a device."
         )
     if index is not None and index >= cuda.device_count():
         raise ValueError(
-            f"device={name!r}: there are {cuda.device_count()} CUDA devices, numbered from 0; choose one of them."
+            f"device={name!r}: there are {cuda.device_count()} CUDA devices, numbered from 0. Choose another."
         )

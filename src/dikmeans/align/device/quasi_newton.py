@@ -119,7 +119,7 @@ class QuasiNewtonDescent:
         return outcome.masked_fill_(converged, Status.CONVERGED)
 
     def _remember(self, which: torch.Tensor, step: torch.Tensor, change: torch.Tensor) -> None:
-        """Store a step in front of the others, unless it has no curvature to learn from: then start afresh."""
+        """Store a step in front of the others; if it has no curvature to learn from, start afresh."""
         product = (step * change).sum(1)
         for memory, latest in (
             (self._steps, step),

@@ -84,7 +84,7 @@ class Templates:
         self._rows = packed.transpose(1, 2).reshape(-1, 4 * self.n_channels)
 
     def coefficients(self, first: torch.Tensor, cells: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The four coefficients, each (n, n_pixels, C), at the cells of the pictures that begin at `first`."""
+        """The four coefficients, each (n, n_pixels, C), at cells of the pictures that begin at `first`."""
         chosen = self._rows.index_select(0, (first[:, None] + cells).reshape(-1))
         return chosen.reshape(*cells.shape, self.n_channels, 4).unbind(-1)
 
@@ -109,7 +109,9 @@ def full_blocks(n: int, size: int, *arrays: np.ndarray) -> Iterator[tuple[slice,
 
 
 @torch.inference_mode()
-def render_pairs(sampler: DeviceSampler, padded: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+def render_pairs(
+    sampler: DeviceSampler, padded: np.ndarray, which: np.ndarray, deltas: np.ndarray
+) -> np.ndarray:
     """Warp template ``which[i]`` by ``deltas[i]``, for every i: (n, C, n_pixels)."""
     templates = Templates(padded, sampler)
     out = np.empty((len(which), templates.n_channels, sampler.n_pixels), np.float32)
