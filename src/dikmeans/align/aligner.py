@@ -299,7 +299,8 @@ class Aligner:
         status: np.ndarray,
     ) -> None:
         """Pairs that the coarse stages led astray start anew: no cost exceeds the identity's."""
-        unmoved = self._unmoved(bank.problems[0, False], pairs.subset(active))
+        unmoved = np.empty(len(active), np.float32)
+        unmoved_costs(pairs.subset(active), self.warp.grid.shape, PADDING, unmoved)
         astray = active[unmoved < costs[active]]
         if len(astray):
             deltas[astray] = 0
@@ -351,12 +352,6 @@ class Aligner:
         """Cost of every pair at its `deltas`."""
         costs = np.empty(len(deltas), np.float32)
         evaluate_pairs(problem, pairs, deltas, costs)
-        return costs
-
-    def _unmoved(self, problem: Problem, pairs: Pairs) -> np.ndarray:
-        """Cost of every pair at the identity, on the sharp pictures."""
-        costs = np.empty(len(pairs.gain), np.float32)
-        unmoved_costs(pairs, self.warp.grid.shape, PADDING, costs)
         return costs
 
     def _minimise(

@@ -132,8 +132,8 @@ class DIKMeans(
     device : str or None, default=None
         Where images are aligned: by compiled loops on the processor (None), or by PyTorch, the extra
         ``dikmeans[deep]``, on one of its devices: "cuda", "cuda:1" (a certain one), "cpu" (to compare).
-        The same algorithm, but not to the last digit, so that a few images may end up elsewhere. Needs the
-        quasi-Newton solver. A matter of the machine, not of the model: a file does not keep it.
+        The same algorithm, but not to the last digit, so that a few images may end up elsewhere.
+        A matter of the machine, not of the model: a file does not keep it.
     verbose : int, default=0
         Show a line of progress on standard error. For progress bars see
         ``sklearn.callback.ProgressBar`` and `set_callbacks`.

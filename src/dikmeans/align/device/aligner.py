@@ -8,17 +8,18 @@ import numpy as np
 import torch
 
 from dikmeans.align.aligner import Aligner
+from dikmeans.align.device.adam import AdamDescent
 from dikmeans.align.device.adjoint import back_project
 from dikmeans.align.device.quasi_newton import QuasiNewtonDescent
 from dikmeans.align.device.sampling import NUMBERS_AT_ONCE, DeviceSampler, render_pairs, upload
 from dikmeans.align.device.slots import Slots, evaluate_pairs
 from dikmeans.align.objective import Pairs, Problem
-from dikmeans.align.solvers import QuasiNewton, Solver
+from dikmeans.align.solvers import Adam, QuasiNewton, Solver
 from dikmeans.warp.basis import Warp
 from dikmeans.warp.sampling import pad
 
 # Solvers that have been written for devices.
-DESCENTS: dict[type[Solver], Any] = {QuasiNewton: QuasiNewtonDescent}
+DESCENTS: dict[type[Solver], Any] = {QuasiNewton: QuasiNewtonDescent, Adam: AdamDescent}
 
 
 class DeviceAligner(Aligner):
@@ -52,9 +53,6 @@ class DeviceAligner(Aligner):
     def _evaluate(self, problem: Problem, pairs: Pairs, deltas: np.ndarray) -> np.ndarray:
         slots = Slots(problem, pairs, self.device)
         return evaluate_pairs(slots, self._flat(deltas)).cpu().numpy()
-
-    def _unmoved(self, problem: Problem, pairs: Pairs) -> np.ndarray:
-        return self._evaluate(problem, pairs, np.zeros((len(pairs.gain), 2, self.n_basis), np.float32))
 
     def _minimise(
         self, problem: Problem, pairs: Pairs, curvature: np.ndarray, evaluations: int, deltas: np.ndarray

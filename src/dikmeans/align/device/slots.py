@@ -5,6 +5,8 @@ The formula is that of `dikmeans.align.objective`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
 from dikmeans.align.device.sampling import DeviceSampler, Templates, n_slots, upload
@@ -52,6 +54,14 @@ class Slots:
         self._penalties[slots] = self._all_penalties[self.centroid_of[pairs]]
         self._gain[slots] = self._gain_of[pairs]
 
+    def blocks(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """All pairs, as many at a time as there are slots: their numbers, and the slots that hold them."""
+        everyone = torch.arange(self.n_pairs, device=self._gain.device)
+        for first in range(0, self.n_pairs, self.n_slots):
+            pairs = everyone[first : first + self.n_slots]
+            self.load(pairs - first, pairs)
+            yield pairs, pairs - first
+
     def evaluate(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Costs (n_slots,) and gradients (n_slots, n_parameters) at `deltas` (n_slots, n_parameters)."""
         n = self.n_slots
@@ -75,9 +85,7 @@ def evaluate_pairs(slots: Slots, deltas: torch.Tensor) -> torch.Tensor:
     """Cost of every pair at its `deltas` (n_pairs, n_parameters)."""
     costs = torch.empty(slots.n_pairs, device=deltas.device)
     trial = torch.zeros((slots.n_slots, slots.n_parameters), device=deltas.device)
-    for first in range(0, slots.n_pairs, slots.n_slots):
-        pairs = torch.arange(first, min(first + slots.n_slots, slots.n_pairs), device=deltas.device)
-        slots.load(pairs - first, pairs)
-        trial[pairs - first] = deltas[pairs]
-        costs[pairs] = slots.evaluate(trial)[0][pairs - first]
+    for pairs, used in slots.blocks():
+        trial[used] = deltas[pairs]
+        costs[pairs] = slots.evaluate(trial)[0][used]
     return costs
