@@ -56,7 +56,9 @@ def save_model(model: Any, path: Any) -> None:
         "format": FORMAT,
         "version": VERSION,
         "dikmeans": version("dikmeans"),
-        "parameters": parameters_as_json(model),
+        "parameters": {
+            name: value for name, value in parameters_as_json(model).items() if name not in _OF_THE_MACHINE
+        },
         "fitted": {
             "image_shape": list(model.image_shape_),
             "n_features_in": int(model.n_features_in_),
@@ -72,9 +74,9 @@ def save_model(model: Any, path: Any) -> None:
 
 
 def parameters_as_json(model: Any) -> dict[str, Any]:
-    """A model's parameters as JSON knows them, but for those of the machine."""
+    """A model's parameters as JSON knows them."""
     parameters = model.get_params(deep=False)
-    return {name: _to_json(name, value) for name, value in parameters.items() if name not in _OF_THE_MACHINE}
+    return {name: _to_json(name, value) for name, value in parameters.items()}
 
 
 def write_atomically(path: Path, content: bytes) -> None:
