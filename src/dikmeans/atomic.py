@@ -21,7 +21,8 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a binary file which appears under `path` only if the block ends without an exception.
 
     The bytes go to a temporary file in the same folder (a rename is atomic only within one file
-    system), are flushed to the disk, and then take the name in one step.
+    system), are flushed to the disk, and then take the name in one step; that, too, is on the disk when
+    the block has ended.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
+        _flush(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

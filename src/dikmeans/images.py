@@ -117,22 +117,25 @@ def table_rules(table: Any) -> dict[str, Any]:
     }
 
 
-def refuse_non_finite(table: np.ndarray, name: str = "X") -> None:
-    """Raise if a picture of the input called `name` has values we cannot compute with; say which."""
+def refuse_non_finite(table: np.ndarray, name: str = "X", first: int = 0) -> None:
+    """Raise if a picture of the input called `name` has values we cannot compute with; say which.
+
+    `first` is the number of the table's first picture, where it is a part of the input.
+    """
     finite = np.isfinite(table).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
         what = "NaN" if np.isnan(table[bad[0]]).any() else "infinity"
         raise ValueError(
-            f"Input {name} contains {what}: image {bad[0]} is the first of {len(bad)} such images among "
-            f"{len(table)}. Remove or repair them first."
+            f"Input {name} contains {what}: image {first + bad[0]} is the first of {len(bad)} such images "
+            f"among {len(table)}. Remove or repair them first."
         )
     largest = np.abs(table).max(axis=1, initial=0)
     if (largest > LARGEST_VALUE).any():
         i = int(largest.argmax())
         raise ValueError(
-            f"Input {name} has a value of {largest[i]:.3g} in image {i}, beyond what single precision can "
-            f"square and add up. Scale the images to below {LARGEST_VALUE:g}."
+            f"Input {name} has a value of {largest[i]:.3g} in image {first + i}, beyond what single "
+            f"precision can square and add up. Scale the images to below {LARGEST_VALUE:g}."
         )
 
 

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans import DIKMeans
 from dikmeans.align import Adam, QuasiNewton, Status
-from dikmeans.cluster import lloyd as lloyd_module
 from dikmeans.cluster import run as run_module
+from dikmeans.cluster.task import Task
 from dikmeans.evaluate import clustering_accuracy
 
 WARPS = ("none", "affine", "tps")
@@ -226,7 +226,7 @@ def test_alignments_explain_the_assignment(fitted):
 def test_ctrl_c_keeps_the_best_model_so_far(real_digits, monkeypatch):
     X, _ = real_digits
     calls = {"n": 0}
-    original = lloyd_module.move_centroids
+    original = Task.move_centroids
 
     def interrupt_later(task, clustering):
         calls["n"] += 1
@@ -234,7 +234,7 @@ def test_ctrl_c_keeps_the_best_model_so_far(real_digits, monkeypatch):
             raise KeyboardInterrupt
         return original(task, clustering)
 
-    monkeypatch.setattr(lloyd_module, "move_centroids", interrupt_later)
+    monkeypatch.setattr(Task, "move_centroids", interrupt_later)
     with pytest.warns(UserWarning, match="interrupted after 3 iterations"):
         model = quick().fit(X[:80])
     assert model.n_iter_ == 3
@@ -248,7 +248,7 @@ def test_ctrl_c_before_there_is_anything_to_keep_is_not_swallowed(real_digits, m
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "assign", interrupt)
+    monkeypatch.setattr(Task, "assign", interrupt)
     model = quick()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:80])

@@ -10,7 +10,14 @@ import pytest
 from dikmeans import DIKMeans
 from dikmeans.cluster import Iteration
 from dikmeans.cluster.assignment import assign_images
-from dikmeans.cluster.forecast import Countdown, Step, forecast_seconds, measure_unit_times, steps_of_run
+from dikmeans.cluster.forecast import (
+    USUAL_COLD_TO_WARM,
+    Countdown,
+    Step,
+    forecast_seconds,
+    measure_unit_times,
+    steps_of_run,
+)
 from dikmeans.cluster.memory import estimate_memory, state_bytes
 from dikmeans.cluster.progress import FitListener, listening
 
@@ -101,6 +108,23 @@ def test_runs_to_come_count_as_long_as_those_that_are_over():
     countdown.begin_run(2, 3)
     clock.now = 70.0
     assert countdown.seconds_left() == pytest.approx(50 + 60)
+
+
+def test_a_countdown_that_goes_on_knows_what_was_done_before():
+    clock = FakeClock()
+    countdown = Countdown(STEPS, clock)
+    countdown.begin_run(2, 2)
+    countdown.resume([Iteration("search", 1.0, 0, 5.0), Iteration("search", 1.0, 0, 5.0)])
+    assert (countdown.step.name, countdown.done) == ("search", 2)
+    warm, cold = 0.05, 0.05 * USUAL_COLD_TO_WARM
+    # one more iteration; then 200 cold, twice 200 warm; then 200 cold
+    assert countdown.seconds_left() == pytest.approx(100 * warm + 400 * cold + 400 * warm)
+    clock.now = 5.0
+    countdown.iteration(Iteration("search", 1.0, 0, 5.0))
+    assert countdown.done == 3
+    clock.now = 50.0  # measured now: 35 seconds cold, ten the first iteration
+    countdown.iteration(Iteration("all images", 1.0, 0, 10.0))
+    assert countdown.seconds_left() == pytest.approx(10 + 200 * 35 / 200)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"warp": "none"}, {"search_size": 100, "landmarks": 6}])

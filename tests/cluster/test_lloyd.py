@@ -8,7 +8,8 @@ import pytest
 from dikmeans.align import Status, bulk, make_aligner
 from dikmeans.align.aligner import Fits
 from dikmeans.cluster.history import History, Iteration
-from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd, move_centroids, reassign, revive_empty
+from dikmeans.cluster.lloyd import lloyd, revive_empty
+from dikmeans.cluster.task import Clustering, Task
 from dikmeans.images import scale_to_unit_norm
 
 MEASURES = [
@@ -42,9 +43,9 @@ def task_of(request, images):
 
 def run(task, chosen=(0, 1, 11, 25), max_iter=6, tol=0.0):
     """Lloyd from the images numbered `chosen`; the final state, the reason, and all states."""
-    states = [assign(task, task.images[list(chosen)])]
+    states = [task.assign(task.images[list(chosen)])]
     end, reason = lloyd(
-        task, states[0], max_iter=max_iter, tol=tol, report=lambda state, _: states.append(state)
+        task, states[0], max_iter=max_iter, tol=tol, report=lambda state, *_: states.append(state)
     )
     return end, reason, states
 
@@ -92,9 +93,9 @@ def test_the_distortion_is_what_images_warps_and_centroids_say(task_of):
 @pytest.mark.parametrize("unit_norm", [False, True])
 def test_moving_the_centroids_alone_never_raises_the_distortion(task_of, unit_norm):
     task = task_of(unit_norm=unit_norm)
-    start = assign(task, task.images[[0, 1, 11, 25]])
+    start = task.assign(task.images[[0, 1, 11, 25]])
     before = distortion_from_scratch(task, start)
-    moved = Clustering(move_centroids(task, start), start.fits, start.weights)
+    moved = Clustering(task.move_centroids(start), start.fits, start.weights)
     assert distortion_from_scratch(task, moved) < before * (1 + 1e-6)
     if unit_norm:
         np.testing.assert_allclose((moved.centroids.astype(float) ** 2).sum(axis=(1, 2, 3)), 1, rtol=1e-5)
@@ -120,7 +121,7 @@ class TestEmptyClusters:
         """Two clusters on real digits, the third far from everything."""
         centroids = task.images[[0, 11, 25]].copy()
         centroids[2] = 50
-        return assign(task, centroids)
+        return task.assign(centroids)
 
     def test_an_empty_cluster_gets_the_image_that_fits_worst(self, task_of):
         task = task_of()
@@ -138,7 +139,7 @@ class TestEmptyClusters:
         task = task_of()
         start = self.empty(task)
         states = [start]
-        end, _ = lloyd(task, start, max_iter=4, tol=0.0, report=lambda state, _: states.append(state))
+        end, _ = lloyd(task, start, max_iter=4, tol=0.0, report=lambda state, *_: states.append(state))
         assert set(end.labels) == {0, 1, 2}
         assert all(b.distortion <= a.distortion * (1 + 1e-6) for a, b in pairwise(states))
 
@@ -159,14 +160,14 @@ class TestEmptyClusters:
 
     def test_full_clusters_are_left_alone(self, task_of):
         task = task_of()
-        start = assign(task, task.images[[0, 11, 25]])
+        start = task.assign(task.images[[0, 11, 25]])
         assert revive_empty(task, start) is start
 
     def test_several_empty_clusters_get_different_images(self, task_of):
         task = task_of()
         centroids = task.images[[0, 11, 25]].copy()
         centroids[1:] = 50
-        start = assign(task, centroids)
+        start = task.assign(centroids)
         revived = revive_empty(task, start)
         worst = start.own_costs.argsort(kind="stable")[::-1][:2]
         np.testing.assert_array_equal(revived.centroids[1:], task.images[worst])
@@ -180,7 +181,7 @@ class TestStopping:
 
     def test_no_iteration_gives_back_the_start(self, task_of):
         task = task_of()
-        start = assign(task, task.images[:2])
+        start = task.assign(task.images[:2])
         end, _ = lloyd(task, start, max_iter=0, tol=0.0)
         assert end is start
 
@@ -218,11 +219,11 @@ class TestStopping:
         task = Task(images.astype(float), np.ones(40), make_aligner((28, 28), warp="none"))
         lloyd(
             task,
-            assign(task, task.images[:3]),
+            task.assign(task.images[:3]),
             max_iter=3,
             tol=0.0,
             phase="test",
-            report=lambda _, line: history.iterations.append(line),
+            report=lambda _, line, __: history.iterations.append(line),
         )
         assert all(isinstance(line, Iteration) and line.phase == "test" for line in history.iterations)
         assert history.distortion == sorted(history.distortion, reverse=True)
@@ -233,23 +234,23 @@ class TestStopping:
 class TestPieces:
     def test_a_warm_assignment_starts_where_the_last_one_ended(self, task_of):
         task = task_of()
-        first = assign(task, task.images[[0, 11, 25]])
-        second = assign(task, first.centroids, start=first)
+        first = task.assign(task.images[[0, 11, 25]])
+        second = task.assign(first.centroids, start=first)
         assert np.all(second.own_costs <= first.own_costs * (1 + 1e-6))
 
     def test_the_own_centroid_is_always_refined(self, images):
         aligner = make_aligner((28, 28))
         task = Task(images, np.ones(40), aligner)
-        first = assign(task, images[[0, 11, 25]])
-        second = assign(task, move_centroids(task, first), start=first)
+        first = task.assign(images[[0, 11, 25]])
+        second = task.assign(task.move_centroids(first), start=first)
         assert np.all(second.fits.status[np.arange(40), first.labels] != Status.PRUNED)
         assert (second.fits.status == Status.PRUNED).any()
 
     def test_reassign_touches_the_given_columns_only(self, task_of):
         task = task_of()
-        first = assign(task, task.images[[0, 11, 25]])
+        first = task.assign(task.images[[0, 11, 25]])
         spoilt = Clustering(first.centroids, Fits(*(np.full_like(a, 7) for a in first.fits)), first.weights)
-        renewed = reassign(task, spoilt, np.array([1]))
+        renewed = task.reassign(spoilt, first.centroids, np.array([1]))
         assert np.all(renewed.fits.costs[:, [0, 2]] == 7)
         whole = bulk.fit_images(task.aligner, task.images, task.aligner.bank(first.centroids))
         np.testing.assert_allclose(renewed.fits.costs[:, 1], whole.costs[:, 1], rtol=1e-9, atol=1e-9)

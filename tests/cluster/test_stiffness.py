@@ -9,8 +9,9 @@ import pytest
 
 from dikmeans import DIKMeans
 from dikmeans.align import make_aligner
-from dikmeans.cluster.lloyd import Task, assign, lloyd
+from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.stiffness import DEFORMATION_SHARE, RIDGE, SHRINKAGE, learn_stiffness
+from dikmeans.cluster.task import Task
 from dikmeans.images import scale_to_unit_norm
 
 
@@ -21,7 +22,7 @@ def scene(real_digits):
     images = scale_to_unit_norm(X[:80, None].astype(np.float32))
     weights = np.random.default_rng(0).uniform(0.5, 2, 80)
     task = Task(images, weights, make_aligner((28, 28), landmarks=3), n_jobs=1)
-    clustering, _ = lloyd(task, assign(task, images[:3]), max_iter=2, tol=0.0)
+    clustering, _ = lloyd(task, task.assign(images[:3]), max_iter=2, tol=0.0)
     return task, clustering
 
 
@@ -72,7 +73,7 @@ def test_where_nothing_is_deformed_there_is_nothing_to_learn(scene):
     task, _ = scene
     copies = np.repeat(task.images[:2], 10, axis=0)
     still = replace(task, images=copies, weights=np.ones(20))
-    assert learn_stiffness(still, assign(still, task.images[:2])) is None
+    assert learn_stiffness(still, still.assign(task.images[:2])) is None
 
 
 def test_the_aligner_charges_each_centroid_its_own_penalty(scene):

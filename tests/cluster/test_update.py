@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 import reference
 from dikmeans.align import bulk, make_aligner
 from dikmeans.cluster import update
-from dikmeans.cluster.update import _add_in_order, _unpad, update_centroids
+from dikmeans.cluster.update import _add_in_order, _unpad, rule_for, update_centroids
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.warp.sampling import back_project, pad
 
@@ -201,8 +201,17 @@ def test_back_project_is_the_transposed_warp_of_residuals_and_of_ones(border):
     templates = pad(scene.centroids, border)
     push, mass = np.zeros(templates.shape), np.zeros((3, templates.shape[2]))
     targets = scene.images.reshape(12, 2, -1)
+    everyone = np.arange(12)
     back_project(
-        scene.aligner.sampler, templates, targets, scene.labels, scene.weights, scene.deltas, push, mass
+        scene.aligner.sampler,
+        templates,
+        targets,
+        everyone,
+        scene.labels,
+        scene.weights,
+        scene.deltas,
+        push,
+        mass,
     )
     sides = reference.pad_sides((7, 9))
     push = _unpad(push.reshape(3, 2, *sides), border).reshape(3, 2, -1)
@@ -218,6 +227,29 @@ def test_back_project_is_the_transposed_warp_of_residuals_and_of_ones(border):
 
 def scene_members(scene, members):
     return [(i, scene.weights[i], scene.matrices[i]) for i in members]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_sums_over_parts_of_the_images_add_up_to_those_over_all(direction):
+    scene = Scene(direction)
+    rule = rule_for(scene.aligner)
+    parts = [slice(0, 12), slice(0, 5), slice(5, 12)]
+    whole, first, second = (
+        rule.gather(
+            scene.aligner,
+            scene.images[part],
+            scene.weights[part],
+            scene.labels[part],
+            scene.deltas[part],
+            scene.centroids,
+            1,
+        )
+        for part in parts
+    )
+    both = first + second
+    np.testing.assert_allclose(both.pictures, whole.pictures, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(both.mass, whole.mass, rtol=1e-12)
+    assert both.lowest == whole.lowest == min(first.lowest, second.lowest) == scene.images.min()
 
 
 @given(seed=seeds, border=st.sampled_from(BORDERS), rows=st.integers(1, 5), columns=st.integers(1, 5))

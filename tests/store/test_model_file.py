@@ -103,7 +103,7 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=3), "format version 3"),
+        (lambda h: h.update(version=4), "format version 4"),
         (lambda h: h.update(format="something"), "not a model"),
         (lambda h: h["parameters"].update(extra=1), "extra"),
         (lambda h: h["parameters"].pop("warp"), "warp"),

@@ -24,7 +24,7 @@ import numpy as np
 from dikmeans.align.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
 from dikmeans.align.pyramid import build_pyramid, pyramid_grids
 from dikmeans.align.solvers import Solver, Stage, Status
-from dikmeans.align.threads import single_blas_thread
+from dikmeans.align.threads import run_threads, single_blas_thread
 from dikmeans.warp.basis import Affine, Warp
 from dikmeans.warp.sampling import (
     PADDING,
@@ -378,9 +378,15 @@ class Aligner:
         deltas: np.ndarray,
         push: np.ndarray,
         mass: np.ndarray,
+        n_jobs: int | None = None,
     ) -> None:
         """Sums over images for the centroid update; see `dikmeans.warp.sampling.back_project`."""
-        back_project(self.sampler, templates, targets, labels, weights, deltas, push, mass)
+
+        def project(members: np.ndarray) -> None:
+            back_project(self.sampler, templates, targets, members, labels, weights, deltas, push, mass)
+
+        # a thread a cluster: each sum belongs to one thread, and keeps the order of the images
+        run_threads(project, [np.flatnonzero(labels == k) for k in range(len(templates))], n_jobs)
 
     def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
         """``pictures[i]`` (C, rows, columns) at its own places ``pixels[i]`` (rows, columns, 2)."""

@@ -61,6 +61,12 @@ _COMMAND_WORDS = {
     "Pass a smaller size=(height, width), or a larger max_bytes.": "Use a smaller --size HxW.",
     "size=(height, width)": "--size HxW",
     "n_clusters": "--clusters",
+    "n_init": "--runs",
+    "random_state": "--seed",
+    "To start anew, use another folder, or delete this one.": "To start anew, pass --force, not --resume.",
+    "the same fit with the same checkpoint": "the same command with --resume",
+    "Use a folder that is new or empty": "Choose another name for the run, or move that away",
+    "use another folder": "choose another name for the run",
 }
 
 

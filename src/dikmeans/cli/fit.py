@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dikmeans.cli import options
+from dikmeans.cli.checkpoint import Keeper, make_keeper
 from dikmeans.cli.console import print_json, say, warnings_as_notes
 from dikmeans.cli.mistakes import INTERRUPTED, mistakes_explained, values_explained
 
@@ -32,7 +33,28 @@ def fit(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a run that is there already.", rich_help_panel="Output")
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace a run that is there already; without --resume, its checkpoint too.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with a fit that was stopped or killed; give the same options.",
+            rich_help_panel="Output",
+        ),
+    ] = False,
+    no_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--no-checkpoint",
+            help="Do not keep the fit in RUN.checkpoint while it goes.",
+            rich_help_panel="Output",
+        ),
     ] = False,
     report: Annotated[
         bool, typer.Option("--report", help="Make the HTML report at once.", rich_help_panel="Output")
@@ -65,10 +87,12 @@ def fit(
 ) -> None:
     """Cluster the pictures in INPUT into K shapes.
 
-    Ctrl-C ends the search and keeps the best clusters so far.
+    Ctrl-C ends the search and keeps the best clusters so far. After that, or a crash, --resume goes on.
     """
     if output is None and not dry_run:
         raise typer.BadParameter("Say where to write the run: -o RUN.", param_hint="'--output' / '-o'")
+    if resume and no_checkpoint:
+        raise typer.BadParameter("There is nothing to --resume with --no-checkpoint.")
     with mistakes_explained(), warnings_as_notes() as notes:
         model = options.make_model(
             clusters,
@@ -85,7 +109,8 @@ def fit(
             _estimate(model, place, as_json)
             raise typer.Exit
         assert output is not None
-        code = _fit_and_write(model, place, output, force, report, as_json, quiet, notes)
+        keeper = make_keeper(output, resume=resume, force=force, wanted=not no_checkpoint)
+        code = _fit_and_write(model, place, output, keeper, force, report, as_json, quiet, notes)
     raise typer.Exit(code)
 
 
@@ -109,6 +134,7 @@ def _fit_and_write(
     model: DIKMeans,
     source: Source,
     output: Path,
+    keeper: Keeper,
     force: bool,
     report: bool,
     as_json: bool,
@@ -122,9 +148,11 @@ def _fit_and_write(
     from dikmeans.store.run_folder import check_place, open_run, write_run
 
     check_place(output, force=force)  # whether it can be written is better known before the work
+    keeper.check()
     images = _load(source, model)
+    keeper.begin()
     stop = StopSignals()
-    seconds = _fit(model, images, stop, quiet)
+    seconds = _fit(model, images, keeper, stop, quiet)
     write_run(
         output,
         model,
@@ -135,8 +163,10 @@ def _fit_and_write(
         interrupted=stop.received is not None,
         force=force,
     )
-    if stop.received is not None:
-        say(f"stopped early; the best clusters so far are in {output}.")
+    if stop.received is None:
+        keeper.discard()
+    else:
+        say(f"stopped early; the best clusters so far are in {output}.{keeper.how_to_go_on}")
     run = open_run(output)
     if as_json:
         print_json({**run_as_json(run), "notes": notes})
@@ -151,7 +181,7 @@ def _fit_and_write(
     return stop.exit_code
 
 
-def _fit(model: DIKMeans, images: ImageSet, stop: Any, quiet: bool) -> float:
+def _fit(model: DIKMeans, images: ImageSet, keeper: Keeper, stop: Any, quiet: bool) -> float:
     """Fit the model to the images, stoppable; the seconds it took."""
     from dikmeans.cli.fit_progress import FitOnTerminal
     from dikmeans.cluster.forecast import steps_of_run
@@ -162,8 +192,9 @@ def _fit(model: DIKMeans, images: ImageSet, stop: Any, quiet: bool) -> float:
         steps = steps_of_run(model, len(images), images.shape)
         try:
             with FitOnTerminal(steps, quiet=quiet) as listener, listening(model, listener), stop:
-                model.fit(images.images)
+                model.fit(images.images, checkpoint=keeper.folder)
         except KeyboardInterrupt:
+            keeper.discard()
             raise typer.Exit(_nothing_yet(stop)) from None
     return time.perf_counter() - began
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import takewhile
 
 from rich.progress import TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -51,6 +52,13 @@ class FitOnTerminal(BarOnTerminal, FitListener):
         self._countdown.begin_run(number, n_runs)
         self._run = f"run {number} of {n_runs}, " if n_runs > 1 else ""
         self._phase, self._count = "", 0
+
+    def resume(self, iterations: Sequence[Iteration]) -> None:
+        """Go on counting where the run was."""
+        self._countdown.resume(iterations)
+        phase = iterations[-1].phase
+        self._count = len(list(takewhile(lambda iteration: iteration.phase == phase, reversed(iterations))))
+        self._show(phase, f"going on after: {describe_phase(phase)}, iteration {self._count}")
 
     def iteration(self, iteration: Iteration) -> None:
         """Show the distortion; it is a mean, so that a sample and all images can be compared."""

@@ -23,6 +23,7 @@ class Mistake(Exception):  # noqa: N818 -- the user's, not an error of ours
 @contextlib.contextmanager
 def mistakes_explained() -> Iterator[None]:
     """Turn the errors a user can mend into a message on standard error."""
+    from dikmeans.cluster import CheckpointError, CheckpointWriteError
     from dikmeans.data import DataError
     from dikmeans.evaluate import ResultsFileError, UnknownChoiceError
     from dikmeans.reproduce.errors import ReproductionError
@@ -32,6 +33,8 @@ def mistakes_explained() -> Iterator[None]:
         yield
     except (
         Mistake,
+        CheckpointError,
+        CheckpointWriteError,
         DataError,
         ModelFileError,
         RunFolderError,

@@ -17,29 +17,24 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from dikmeans.align import Adam, Alignments, Solver, make_aligner
 from dikmeans.align.aligner import DIRECTIONS
 from dikmeans.align.api import align_to_own
-from dikmeans.align.bulk import cost_matrix
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
-from dikmeans.cluster.lloyd import PRUNE_COLD
+from dikmeans.cluster.checkpoint import open_memory
+from dikmeans.cluster.costs import Summary, all_costs, cheapest, lowest_costs
+from dikmeans.cluster.fingerprint import fingerprint_of
+from dikmeans.cluster.intake import Intake
+from dikmeans.cluster.partial_fit import PartialFit
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
-from dikmeans.cluster.run import Plan, Run, StopRequested
+from dikmeans.cluster.run import Outcome, Plan
+from dikmeans.cluster.runs import best_of_runs
 from dikmeans.cluster.seeding import SEEDINGS
-from dikmeans.images import (
-    ImageShape,
-    as_pictures,
-    flatten,
-    from_channels_first,
-    refuse_non_finite,
-    stack,
-    table_rules,
-    to_channels_first,
-)
-from dikmeans.normalise import NORMALISERS, choose_normaliser
+from dikmeans.cluster.task import PRUNE_COLD
+from dikmeans.images import ImageShape, from_channels_first, to_channels_first
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -49,6 +44,8 @@ AUTO_MIN_SWAPS = 10
 
 
 class DIKMeans(
+    Intake,
+    PartialFit,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -144,6 +141,8 @@ class DIKMeans(
         The centroids.
     labels_ : int array of shape (N,)
         The cluster of each image; equal to ``predict(X)``.
+    cluster_weights_ : array of shape (K,)
+        Weight of the members of each cluster: their number, without sample weights.
     inertia_ : float
         Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
         scratch as `predict` does. The last entry of `history_`, with alignments that were improved
@@ -310,10 +309,15 @@ class DIKMeans(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
         """Find centroids and labels.
 
         Ctrl-C ends the search but not the call: the best centroids so far become the result.
+
+        With a `checkpoint` the fit is kept in a folder after every iteration. The same call, after a crash, a
+        kill or Ctrl-C, goes on from there, and ends with the result it would have had without; after the
+        end it gives that result again at once. The folder is yours to delete. It is refused, and left as it
+        is, if it was made with other images or parameters; see docs/scale.md.
 
         Parameters
         ----------
@@ -321,86 +325,38 @@ class DIKMeans(
         y : ignored
         sample_weight : array of shape (N,), optional
             Weight of each image.
+        checkpoint : path-like, optional
+            Folder to keep the fit in, or to go on from.
 
         Returns
         -------
         self : DIKMeans
+
+        Raises
+        ------
+        CheckpointError
+            `checkpoint` is damaged, of another fit, in use, or no checkpoint at all. (A ValueError.)
+        CheckpointWriteError
+            It cannot be written, for instance because the disk is full; the one before is intact. (An
+            OSError.)
         """
-        images = self._check_images(X, reset=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._check_enough(images, weights)
+        population = self._population(X, sample_weight)
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
-        # with given centroids nothing is left to chance: one run is all there is
-        n_runs = self.n_init if isinstance(self.init, str) else 1
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs)
-        progress = Progress(self, n_runs)
-        runs: list[Run] = []
-        try:
-            for seed in seeds:
-                runs.append(Run(plan))
-                progress.begin_run()
-                rng = np.random.RandomState(seed)
-                runs[-1].go(images, weights, rng, progress.iteration, progress.trial)
-                progress.end_run()
-        except (KeyboardInterrupt, StopRequested) as stop:
-            if runs[-1].clustering is None and len(runs) == 1:  # nothing to keep yet
-                raise
-            if runs[-1].result is None:
-                self._wind_up(runs, images, weights, by_callback=isinstance(stop, StopRequested))
-        self._keep(min(runs, key=lambda run: run.distortion), images)
+        seeds = self._seeds()
+        progress = Progress(self, len(seeds))
+        with open_memory(checkpoint, seeds, lambda: fingerprint_of(self, plan, population, seeds)) as memory:
+            outcome = best_of_runs(plan, population, memory, progress)
+        self._keep(outcome)
+        self._first_images = None
         progress.end()
         return self
 
-    @staticmethod
-    def _wind_up(runs: list[Run], images: np.ndarray, weights: np.ndarray, *, by_callback: bool) -> None:
-        """Bring an interrupted run to an end, or drop it if it has not got anywhere."""
-        how = "stopped by a callback" if by_callback else "interrupted"
-        run = runs[-1]
-        if run.clustering is None:
-            runs.pop()
-        else:
-            run.history.stopped = how
-            run.finish(images, weights)
-        warnings.warn(
-            f"The fit was {how} after {sum(len(r.history.iterations) for r in runs)} iterations; "
-            "the estimator keeps the best centroids so far.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-    def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
-        """X, checked, as normalised pictures (N, C, rows, columns)."""
-        X = stack(X)
-        wanted = self.image_shape if reset else self._shape_for_new(X)
-        table, shape = flatten(X, wanted)
-        table = validate_data(self, table, reset=reset, **table_rules(table))
-        refuse_non_finite(table)
-        images = to_channels_first(table, shape)
-        if reset:
-            self.image_shape_ = shape
-            self.normalize_ = choose_normaliser(images) if self.normalize == "auto" else self.normalize
-        return NORMALISERS[self.normalize_](images)
-
-    def _shape_for_new(self, X: Any) -> ImageShape | None:
-        """What new images must look like; sizes that differ are refused in the user's words."""
-        check_is_fitted(self)
-        shape = X.shape[1:]
-        if len(shape) in (2, 3) and shape != self.image_shape_:
-            raise ValueError(
-                f"X has images of shape {shape}, but this {type(self).__name__} was fitted on images of "
-                f"shape {self.image_shape_}. Resize the images, or fit anew."
-            )
-        # a flat X of the wrong width is left to scikit-learn, which says it in its usual words
-        flat_misfit = len(shape) == 1 and shape[0] != self.n_features_in_
-        return None if flat_misfit else self.image_shape_
-
-    def _check_enough(self, images: np.ndarray, weights: np.ndarray) -> None:
-        weighty = int((weights > 0).sum())
-        if weighty < self.n_clusters:
-            with_weight = "" if weighty == len(images) else " with positive sample_weight"
-            raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
+    def _seeds(self) -> list[int]:
+        """Of the runs; with given centroids nothing is left to chance, and one run is all there is."""
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs).tolist()
 
     def _plan(self) -> Plan:
         n_swaps = self.n_swaps
@@ -427,16 +383,6 @@ class DIKMeans(
         plan.aligner(self.warp, 1.0, None)  # whatever is wrong with the measure is said before any work
         return plan
 
-    def _given_centroids(self) -> np.ndarray:
-        given = stack(self.init)
-        centroids, shape = as_pictures(given, self.image_shape_ if given.ndim == 2 else None, "init")
-        if len(centroids) != self.n_clusters or shape != self.image_shape_:
-            raise ValueError(
-                f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
-                f"{self.n_clusters} of shape {self.image_shape_} are needed."
-            )
-        return NORMALISERS[self.normalize_](centroids)
-
     def _aligner(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
         return make_aligner(
             self.image_shape_,
@@ -450,18 +396,16 @@ class DIKMeans(
             device=self.device,
         )
 
-    def _keep(self, run: Run, images: np.ndarray) -> None:
-        """Turn a finished run into fitted attributes, all at once."""
-        assert run.result is not None
-        assert run.first_centroids is not None
-        centroids = run.result.centroids.astype(images.dtype, copy=False)
-        self.cluster_centers_ = from_channels_first(centroids, self.image_shape_)
-        self.init_centers_ = from_channels_first(run.first_centroids, self.image_shape_)
-        self.labels_ = run.result.labels.astype(np.int32)
-        self.inertia_ = run.result.distortion
-        self.stiffness_ = run.stiffness
-        self.history_ = run.history
-        self.n_iter_ = len(run.history.iterations)
+    def _keep(self, outcome: Outcome) -> None:
+        """Turn what a run has found into fitted attributes, all at once."""
+        self.cluster_centers_ = from_channels_first(outcome.centroids, self.image_shape_)
+        self.init_centers_ = from_channels_first(outcome.first_centroids, self.image_shape_)
+        self.labels_ = outcome.labels
+        self.cluster_weights_ = outcome.cluster_weights
+        self.inertia_ = outcome.distortion
+        self.stiffness_ = outcome.stiffness
+        self.history_ = outcome.history
+        self.n_iter_ = len(outcome.history.iterations)
         self._n_features_out = self.n_clusters
         found = len(np.unique(self.labels_))
         if found < self.n_clusters:
@@ -478,15 +422,19 @@ class DIKMeans(
         flat = self.cluster_centers_.reshape(self.n_clusters, -1)
         return to_channels_first(flat, self.image_shape_)
 
-    def _costs(self, images: np.ndarray, *, prune: float) -> np.ndarray:
-        aligner = self._aligner(self.warp, stiffness=self.stiffness_)
-        bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
-        images = images.astype(aligner.dtype, copy=False)
-        return cost_matrix(aligner, images, bank, prune=prune, n_jobs=self.n_jobs)
+    def _evaluate(self, images: Any, prune: float, summarise: Summary) -> np.ndarray:
+        """What `summarise` makes of the costs (N, K) of a population to the centroids."""
+        return images.evaluate(
+            self._aligner(self.warp, stiffness=self.stiffness_),
+            self._centroid_pictures(),
+            prune=prune,
+            summarise=summarise,
+            n_jobs=self.n_jobs,
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
-        return self.decision_costs(X).argmin(axis=1).astype(np.int32)
+        return self._evaluate(self._new_images(X), PRUNE_COLD, cheapest)
 
     def decision_costs(self, X: Any) -> np.ndarray:
         """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
@@ -494,8 +442,7 @@ class DIKMeans(
         Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
         them all.
         """
-        check_is_fitted(self)
-        return self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
+        return self._evaluate(self._new_images(X), PRUNE_COLD, all_costs)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).
@@ -503,9 +450,8 @@ class DIKMeans(
         Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
         near-ties the cheapest centroid here is another than the predicted one.
         """
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
-        return self._costs(images, prune=np.inf).astype(images.dtype, copy=False)
+        images = self._new_images(X)
+        return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the cost of each image to each centroid."""
@@ -517,10 +463,8 @@ class DIKMeans(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the distortion of X: the higher, the better the centroids fit."""
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return -float(weights @ self._costs(images, prune=PRUNE_COLD).min(axis=1))
+        costs = self._evaluate(self._new_images(X), PRUNE_COLD, lowest_costs)
+        return -float(_check_sample_weight(sample_weight, costs, dtype=np.float64) @ costs)
 
     def align(self, X: Any, labels: Any = None) -> Alignments:
         """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.

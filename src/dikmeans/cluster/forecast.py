@@ -17,12 +17,16 @@ from sklearn.base import clone
 
 from dikmeans.align.bulk import chunks
 from dikmeans.cluster.history import Iteration
-from dikmeans.cluster.lloyd import Task, assign, lloyd
+from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.progress import FitListener
 from dikmeans.cluster.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
+from dikmeans.cluster.task import Task
 
 USUAL_LESSON, USUAL_SEARCH, USUAL_TRIALS, USUAL_ALL = 9, 7, 2, 9
 """Iterations (trials of swaps) that a step usually needs, unless fewer are allowed."""
+
+USUAL_COLD_TO_WARM = 4.0
+"""How much longer a pair takes from scratch than again, where nobody has measured it: after a resumption."""
 
 SWAPS, LAST_LOOK = "swaps", "last look"
 # What belongs to the trials of swaps, as the history calls it.
@@ -144,9 +148,9 @@ def _measure(model: Any, images: np.ndarray, warp: str) -> UnitTimes:
     task = Task(images, np.ones(len(images)), aligner, model.unit_norm_centroids, model.n_jobs)
     first = images[: model.n_clusters]
     few = Task(images[:2], np.ones(2), aligner, model.unit_norm_centroids, model.n_jobs)
-    lloyd(few, assign(few, images[:2]), max_iter=1, tol=0.0)  # compiled before the clock runs
+    lloyd(few, few.assign(images[:2]), max_iter=1, tol=0.0)  # compiled before the clock runs
     clock = time.perf_counter()
-    clustering = assign(task, first)
+    clustering = task.assign(first)
     cold = time.perf_counter() - clock
     seconds: list[float] = []
     lloyd(
@@ -154,10 +158,15 @@ def _measure(model: Any, images: np.ndarray, warp: str) -> UnitTimes:
         clustering,
         max_iter=_ITERATIONS_TO_MEASURE,
         tol=0.0,
-        report=lambda _, iteration: seconds.append(iteration.seconds),
+        report=lambda _, iteration, __: seconds.append(iteration.seconds),
     )
     n_pairs = len(images) * len(first)
     return UnitTimes(cold / n_pairs, float(np.mean(seconds)) / n_pairs)
+
+
+def _step_of(iteration: Iteration) -> str:
+    """The name of the step that an iteration belongs to."""
+    return SWAPS if iteration.phase == _AFTER_A_SWAP else iteration.phase
 
 
 class Countdown(FitListener):
@@ -201,9 +210,20 @@ class Countdown(FitListener):
         self._at, self._done = 0, 0
         self._since = self._run_began = now
 
+    def resume(self, iterations: Sequence[Iteration]) -> None:
+        """Go to where the run stands after these, and learn from them what a pair takes."""
+        for iteration in iterations:
+            name = _step_of(iteration)
+            self._enter(name)
+            self._done += name != SWAPS
+            if name != SWAPS:
+                warm = iteration.seconds / max(self.step.warm, 1)
+                self._times[self.step.warp] = UnitTimes(USUAL_COLD_TO_WARM * warm, warm)
+        self._since = self._clock()
+
     def iteration(self, iteration: Iteration) -> None:
         """Learn what a pair takes."""
-        name = SWAPS if iteration.phase == _AFTER_A_SWAP else iteration.phase
+        name = _step_of(iteration)
         now = self._clock()
         if self._enter(name):
             step = self.step

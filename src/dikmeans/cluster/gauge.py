@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dikmeans.cluster.lloyd import Clustering, Task
+from dikmeans.cluster.task import Clustering, Task
 from dikmeans.images import scale_to_unit_norm
 
 _SIGN = {"centroid-to-image": 1.0, "image-to-centroid": -1.0}
@@ -21,7 +21,7 @@ def to_mean_pose(task: Task, clustering: Clustering) -> np.ndarray:
     if task.aligner.exact:
         return clustering.centroids
     labels, n_clusters = clustering.labels, len(clustering.centroids)
-    own = clustering.fits.deltas[np.arange(len(labels)), labels]
+    own = clustering.own_deltas
     means = np.zeros((n_clusters, *own.shape[1:]), np.float32)
     for k in range(n_clusters):
         members = (labels == k) & (task.weights > 0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dikmeans.cluster.history import Iteration
+from dikmeans.cluster.history import History, Iteration
 from dikmeans.cluster.run import StopRequested
 
 try:
@@ -27,6 +27,9 @@ class FitListener:
 
     def begin_run(self, number: int, n_runs: int) -> None:
         """Run `number` of `n_runs` begins."""
+
+    def resume(self, iterations: Sequence[Iteration]) -> None:
+        """The run that has just begun goes on after these."""
 
     def iteration(self, iteration: Iteration) -> None:
         """An iteration of Lloyd's algorithm has ended."""
@@ -60,7 +63,6 @@ class Progress:
     def __init__(self, estimator: Any, n_runs: int):
         self._estimator = estimator
         self._n_runs = n_runs
-        self._run_number = 0
         self._context: Any = None
         self._run_context: Any = None
         has_callbacks = bool(getattr(estimator, "_skl_callbacks", None))
@@ -73,11 +75,12 @@ class Progress:
         if hasattr(estimator, "_fit_listener"):
             self._listeners.append(estimator._fit_listener)
 
-    def begin_run(self) -> None:
-        """A run begins."""
-        self._run_number += 1
+    def begin_run(self, number: int, history: History) -> None:
+        """Run `number` begins, or goes on where its history ends."""
         for listener in self._listeners:
-            listener.begin_run(self._run_number, self._n_runs)
+            listener.begin_run(number, self._n_runs)
+            if history.iterations:
+                listener.resume(tuple(history.iterations))
         if self._context is not None:
             self._run_context = self._context.subcontext(task_name="run", max_subtasks=None)
             self._run_context.call_on_fit_task_begin(estimator=self._estimator)
@@ -124,6 +127,10 @@ class _Line(FitListener):
 
     def begin_run(self, number: int, n_runs: int) -> None:
         self._run = f"{number}/{n_runs}"
+
+    def resume(self, iterations: Sequence[Iteration]) -> None:
+        self._count += len(iterations)
+        self._seconds += sum(iteration.seconds for iteration in iterations)
 
     def iteration(self, iteration: Iteration) -> None:
         self._count += 1

@@ -7,7 +7,7 @@ done on a random sample; the centroids it finds are then the start of Lloyd's al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,15 @@ import numpy as np
 from dikmeans.cluster.curriculum import LESSON_TOL, Phase, lessons_before
 from dikmeans.cluster.gauge import to_mean_pose
 from dikmeans.cluster.history import History, Iteration
-from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd
+from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.seeding import SEEDINGS
 from dikmeans.cluster.stiffness import learn_stiffness
-from dikmeans.cluster.swaps import swap_moves
+from dikmeans.cluster.swaps import SwapProgress, swap_moves
+from dikmeans.cluster.task import Clustering, Task
 from dikmeans.images import scale_to_unit_norm
+
+SEARCH, SWAPS, ALL_IMAGES = "search", "swaps", "all images"
+"""Steps of a run, after the lessons."""
 
 
 class StopRequested(Exception):  # noqa: N818 -- not an error: the user or a callback had enough
@@ -87,114 +91,243 @@ class Plan:
         return bool(self.swap_trials or self.learn_stiffness or (self.lessons and on_sample))
 
 
+@dataclass(frozen=True)
+class Bookmark:
+    """Where a run stands: enough, with the run's seed, images, history and so on, to go on from there.
+
+    It stays as it is while the run goes on.
+
+    Attributes
+    ----------
+    step : str
+        The step of the run, as the history calls it, or "swaps".
+    clustering : Clustering or ShardedClustering
+        Of the images that the step works on: ``Run.images_of(step)``.
+    random_state : tuple
+        Of the run's generator: ``RandomState.get_state()``.
+    done : int
+        Iterations of the step.
+    reason : str
+        Why the step has ended; empty if it has not.
+    swaps : SwapProgress, optional
+        How far the swaps have got.
+    """
+
+    step: str
+    clustering: Any
+    random_state: Any
+    done: int = 0
+    reason: str = ""
+    swaps: SwapProgress | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished run has to show.
+
+    Attributes
+    ----------
+    centroids, first_centroids : arrays of shape (K, C, rows, columns)
+        In the precision of the images.
+    stiffness : array of shape (K, 2 n_basis, 2 n_basis) or None
+    labels : int32 array of shape (N,)
+    cluster_weights : array of shape (K,)
+        Weight of the members of each cluster.
+    distortion : float
+    history : History
+    """
+
+    centroids: np.ndarray
+    first_centroids: np.ndarray
+    stiffness: np.ndarray | None
+    labels: np.ndarray
+    cluster_weights: np.ndarray
+    distortion: float
+    history: History
+
+
 @dataclass
 class Run:
-    """A run in progress, and what it has reached so far."""
+    """A run in progress, and what it has reached so far.
+
+    Attributes
+    ----------
+    plan : Plan
+    population : Population or ShardedPopulation
+    seed : int
+        Of everything random in the run.
+    keep : callable
+        Called with the run whenever its bookmark has moved.
+    sample : Population
+        The images that the search takes place on.
+    history : History
+    first_centroids, stiffness : arrays
+        As soon as they are known.
+    bookmark : Bookmark, optional
+        Where it stands, or where it is to go on: then with history, first centroids and stiffness of that
+        moment.
+    outcome : Outcome, optional
+        When it has ended.
+    """
 
     plan: Plan
+    population: Any
+    seed: int
+    keep: Callable[[Run], None] = lambda run: None
+    sample: Any = field(init=False)
     history: History = field(default_factory=History)
     first_centroids: np.ndarray | None = None
     stiffness: np.ndarray | None = None
-    clustering: Clustering | None = None
-    result: Clustering | None = None
+    bookmark: Bookmark | None = None
+    outcome: Outcome | None = None
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.RandomState(self.seed)
+        self.sample = self.population.draw(self.plan.search_size, self._rng)
 
     @property
-    def distortion(self) -> float:
-        """Of the finished run."""
-        return np.inf if self.result is None else self.result.distortion
+    def steps(self) -> tuple[str, ...]:
+        """Names of the steps, in their order; not every run has all of them."""
+        return (*(lesson.name for lesson in self.plan.lessons), SEARCH, SWAPS, ALL_IMAGES)
+
+    def images_of(self, step: str) -> Any:
+        """The population that a step works on: its clusterings are of those images."""
+        return self.population if step == ALL_IMAGES else self.sample
 
     def go(
         self,
-        images: np.ndarray,
-        weights: np.ndarray,
-        rng: np.random.RandomState,
-        notify: Callable[[Iteration], None],
+        notify: Callable[[Iteration], None] = lambda iteration: None,
         announce_trial: Callable[[int, int], None] = lambda trial, most: None,
     ) -> None:
-        """Carry the run out on pictures (N, C, rows, columns); the outcome is in `result`."""
+        """Carry the run out, from its bookmark if it has one; the result is its `outcome`.
 
-        def report(clustering: Clustering, iteration: Iteration) -> None:
-            self.clustering = clustering
-            self.history.iterations.append(iteration)
-            notify(iteration)
-
-        plan, search = self.plan, self._sample(images, weights, rng)
-        centroids = self._seed(search, rng)
-        self.first_centroids = centroids.copy()
-        for phase in plan.lessons:
-            task = self._task(search, phase)
-            n_iter = min(phase.max_iter, plan.max_iter)
-            here, _ = self._descend(task, centroids, n_iter, LESSON_TOL, phase.name, report)
-            centroids = to_mean_pose(task, here)
+        Parameters
+        ----------
+        notify : callable
+            Called after each iteration.
+        announce_trial : callable
+            Called before each trial of a swap.
+        """
+        self._notify = notify
+        plan, sample = self.plan, self.sample
+        if self.bookmark is None:
+            self.first_centroids = self._seed(sample)
+        else:
+            self._rng.set_state(self.bookmark.random_state)
+        centroids = self.first_centroids
+        for lesson in plan.lessons:
+            if not self._is_past(lesson.name):
+                task = self._task(sample, lesson)
+                n_iter = min(lesson.max_iter, plan.max_iter)
+                here, _ = self._descend(task, centroids, n_iter, LESSON_TOL, lesson.name)
+                centroids = to_mean_pose(task, here)
 
         proper = Phase(plan.warp, 1.0, plan.max_iter)
-        if plan.searches(on_sample=len(search.images) < len(images)):
-            task = self._task(search, proper)
-            here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, "search", report)
-            here = swap_moves(
-                task,
-                here,
-                max_trials=plan.swap_trials,
-                max_iter=plan.max_iter,
-                tol=LESSON_TOL,
-                rng=rng,
-                report=report,
-                announce=announce_trial,
-            )
+        searches = plan.searches(on_sample=len(sample) < len(self.population))
+        if searches and not self._is_past(SWAPS):
+            task = self._task(sample, proper)
+            here = None
+            if not self._is_past(SEARCH):
+                here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, SEARCH)
+            here = self._swap(task, here, announce_trial)
             centroids = to_mean_pose(task, here)
             if plan.learn_stiffness:
                 self.stiffness = learn_stiffness(task, here)
 
-        task = self._task(replace(search, images=images, weights=weights), proper)
-        here, reason = self._descend(task, centroids, plan.max_iter, plan.tol, "all images", report)
-        self.clustering = here
-        self.history.stopped = reason
-        self.finish(images, weights)
+        task = self._task(self.population, proper)
+        _, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
+        self.finish()
 
-    def finish(self, images: np.ndarray, weights: np.ndarray) -> None:
+    def finish(self) -> None:
         """Judge the centroids reached so far as new images will be judged: from a cold start.
 
         Labels then are what `predict` says, and runs are compared by what a user gets.
         """
-        assert self.clustering is not None
-        whole = Task(images, weights, None, self.plan.unit_norm, self.plan.n_jobs)
-        task = self._task(whole, Phase(self.plan.warp, 1.0, 0))
+        assert self.bookmark is not None
+        assert self.first_centroids is not None
+        task = self._task(self.population, Phase(self.plan.warp, 1.0, 0))
         # in the precision in which the estimator will keep them
-        self.result = assign(task, self.clustering.centroids.astype(images.dtype).astype(task.aligner.dtype))
+        centroids = self.bookmark.clustering.centroids.astype(self.population.dtype)
+        result = task.assign(centroids.astype(task.aligner.dtype))
+        self.outcome = Outcome(
+            centroids,
+            self.first_centroids,
+            self.stiffness,
+            result.labels.astype(np.int32),
+            result.sizes,
+            result.distortion,
+            self.history,
+        )
 
-    def _task(self, data: Task, phase: Phase) -> Task:
-        """`data` with the measure of `phase`, and the stiffness if it has been learned."""
+    def _is_past(self, step: str) -> bool:
+        """Whether the bookmark lies behind a step."""
+        if self.bookmark is None:
+            return False
+        return self.steps.index(self.bookmark.step) > self.steps.index(step)
+
+    def _mark(self, here: Any, step: str, **where: Any) -> None:
+        """Move the bookmark."""
+        self.bookmark = Bookmark(step, here, self._rng.get_state(), **where)
+        self.keep(self)
+
+    def _task(self, population: Any, phase: Phase) -> Any:
+        """A population under the measure of `phase`, with the stiffness if it has been learned."""
         aligner = self.plan.aligner(phase.warp, phase.stiffness, self.stiffness)
-        return replace(data, images=data.images.astype(aligner.dtype, copy=False), aligner=aligner)
+        return population.under(aligner, unit_norm=self.plan.unit_norm, n_jobs=self.plan.n_jobs)
 
-    @staticmethod
-    def _descend(
-        task: Task,
-        centroids: np.ndarray,
-        max_iter: int,
-        tol: float,
-        name: str,
-        report: Callable[[Clustering, Iteration], None],
-    ) -> tuple[Clustering, str]:
-        """Lloyd's algorithm from `centroids`, every pair aligned from scratch first."""
-        start = assign(task, centroids.astype(task.aligner.dtype))
-        return lloyd(task, start, max_iter=max_iter, tol=tol, phase=name, report=report)
+    def _descend(self, task: Any, centroids: Any, max_iter: int, tol: float, name: str) -> tuple[Any, str]:
+        """Lloyd's algorithm from `centroids`, every pair aligned from scratch first; or from the bookmark."""
+        here, done = None, 0
+        if self.bookmark is not None and self.bookmark.step == name:
+            here, done = self.bookmark.clustering, self.bookmark.done
+            if self.bookmark.reason:
+                return here, self.bookmark.reason
 
-    def _sample(self, images: np.ndarray, weights: np.ndarray, rng: np.random.RandomState) -> Task:
-        """The task of the search, without an aligner yet."""
-        task = Task(images, weights, None, self.plan.unit_norm, self.plan.n_jobs)
-        if len(images) <= self.plan.search_size:
-            return task
-        weighty = np.flatnonzero(weights > 0)
-        size = min(self.plan.search_size, len(weighty))
-        chosen = np.sort(rng.choice(weighty, size=size, replace=False))
-        return replace(task, images=images[chosen], weights=weights[chosen])
+        def report(here: Any, iteration: Iteration, reason: str) -> None:
+            nonlocal done
+            done += 1
+            self.history.iterations.append(iteration)
+            self._mark(here, name, done=done, reason=reason)
+            self._notify(iteration)
 
-    def _seed(self, search: Task, rng: np.random.RandomState) -> np.ndarray:
-        plan = self.plan
+        if here is None:
+            here = task.assign(centroids.astype(task.aligner.dtype))
+        return lloyd(task, here, max_iter=max_iter, tol=tol, phase=name, done=done, report=report)
+
+    def _swap(self, task: Task, here: Clustering | None, announce: Callable[[int, int], None]) -> Clustering:
+        """Swap moves from a converged state, or from the bookmark."""
+        progress = SwapProgress()
+        if here is None:
+            assert self.bookmark is not None
+            here = self.bookmark.clustering
+            progress = self.bookmark.swaps.copy() if self.bookmark.swaps else progress
+
+        def mark(state: Clustering, iteration: Iteration | None) -> None:
+            if iteration is not None:
+                self.history.iterations.append(iteration)
+            self._mark(state, SWAPS, swaps=progress.copy())
+            if iteration is not None:
+                self._notify(iteration)
+
+        return swap_moves(
+            task,
+            here,
+            max_trials=self.plan.swap_trials,
+            max_iter=self.plan.max_iter,
+            tol=LESSON_TOL,
+            rng=self._rng,
+            progress=progress,
+            mark=mark,
+            announce=announce,
+        )
+
+    def _seed(self, sample: Any) -> np.ndarray:
+        plan, images = self.plan, sample.images
         if isinstance(plan.init, str):
-            task = replace(search, aligner=plan.aligner(plan.warp, 1.0, None))
-            centroids = search.images[SEEDINGS[plan.init](task, plan.n_clusters, rng)]
+            task = Task(
+                images, sample.weights, plan.aligner(plan.warp, 1.0, None), plan.unit_norm, plan.n_jobs
+            )
+            centroids = images[SEEDINGS[plan.init](task, plan.n_clusters, self._rng)]
         else:
-            centroids = plan.init.astype(search.images.dtype)
+            centroids = plan.init.astype(images.dtype)
         return scale_to_unit_norm(centroids) if plan.unit_norm else centroids

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from dikmeans.align.bulk import cost_matrix
-from dikmeans.cluster.lloyd import Task
+from dikmeans.cluster.task import Task
 
 
 def euclidean_plus_plus(task: Task, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:

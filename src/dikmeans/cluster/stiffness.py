@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from dikmeans.align.aligner import energies_of
-from dikmeans.cluster.lloyd import Clustering, Task
+from dikmeans.cluster.task import Clustering, Task
 
 # Mean cost of the deformation, as a part of the mean squared residual.
 DEFORMATION_SHARE = 0.5
@@ -44,7 +44,7 @@ def learn_stiffness(task: Task, clustering: Clustering) -> np.ndarray | None:
     clustering : Clustering
     """
     labels, n_clusters = clustering.labels, len(clustering.centroids)
-    own = clustering.fits.deltas[np.arange(len(labels)), labels]
+    own = clustering.own_deltas
     bending = task.aligner.penalty(own, labels)
     residual = clustering.own_costs / energies_of(task.images) - bending
     deltas = own.reshape(len(own), -1).astype(float)

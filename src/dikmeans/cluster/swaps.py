@@ -12,12 +12,13 @@ is a few warm iterations; it is kept if, and only if, it ends at a lower distort
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dikmeans.cluster.history import Iteration
-from dikmeans.cluster.lloyd import Clustering, Task, assign, lloyd, reassign
+from dikmeans.cluster.lloyd import lloyd
+from dikmeans.cluster.task import Clustering, Task
 
 # Iterations of the clustering in two of one cluster, and of a trial.
 SPLIT_ITERATIONS, TRIAL_ITERATIONS = 5, 4
@@ -27,6 +28,38 @@ MIN_GAIN = 1e-4
 # is too pessimistic: it does not know that the other centroids will adapt).
 WORTHWHILE = 0.5
 MIN_MEMBERS = 4
+
+
+@dataclass
+class SwapProgress:
+    """How far the swap moves have got: with the clustering and the random numbers, enough to go on.
+
+    Attributes
+    ----------
+    trials : int
+        Swaps tried so far.
+    settling : int or None
+        Iterations done since a swap was kept, while Lloyd's algorithm follows it up.
+    splits : dict
+        For each cluster, its two halves and what splitting it gains; see `split_cluster`.
+    failed : set of (drop, split)
+        Swaps that did not help.
+    """
+
+    trials: int = 0
+    settling: int | None = None
+    splits: dict[int, tuple[np.ndarray, float]] = field(default_factory=dict)
+    failed: set[tuple[int, int]] = field(default_factory=set)
+
+    def copy(self) -> SwapProgress:
+        """As it is now: the original goes on."""
+        return replace(self, splits=dict(self.splits), failed=set(self.failed))
+
+    def keep_swap(self) -> None:
+        """A swap is kept: what was known about others is void."""
+        self.settling = 0
+        self.splits.clear()
+        self.failed.clear()
 
 
 def drop_losses(clustering: Clustering) -> np.ndarray:
@@ -58,7 +91,7 @@ def split_cluster(
     if not mass.sum() > 0:
         return np.stack([centre, centre]), 0.0
     seed = part.images[rng.choice(len(members), p=mass / mass.sum())]
-    halves = assign(part, np.stack([centre, seed]).astype(centre.dtype))
+    halves = part.assign(np.stack([centre, seed]).astype(centre.dtype))
     halves, _ = lloyd(part, halves, max_iter=SPLIT_ITERATIONS, tol=1e-3)
     return halves.centroids, float(part.weights @ own) - halves.distortion
 
@@ -71,7 +104,8 @@ def swap_moves(
     max_iter: int,
     tol: float,
     rng: np.random.RandomState,
-    report: Callable[[Clustering, Iteration], None],
+    progress: SwapProgress,
+    mark: Callable[[Clustering, Iteration | None], None],
     announce: Callable[[int, int], None] = lambda trial, most: None,
 ) -> Clustering:
     """Try swaps, best prospects first, until `max_trials` are used or none is promising.
@@ -80,40 +114,58 @@ def swap_moves(
     ----------
     task : Task
     start : Clustering
-        A converged state.
+        A converged state, unless `progress` says that it is settling.
     max_trials : int
     max_iter, tol
         For the iterations after a swap that is kept.
     rng : RandomState
         Draws the seeds of the splits.
-    report : callable
-        Called after each iteration of a state that is kept.
+    progress : SwapProgress
+        How far it has got; changed as it goes on.
+    mark : callable
+        Called whenever `progress` has changed, with the state, and with the line of history if it was an
+        iteration that changed it.
     announce : callable
         Called before each trial, with its number and `max_trials`.
     """
-    here, trials = start, 0
+    here = start
     if len(here.centroids) == 1:
         return here
-    splits: dict[int, tuple[np.ndarray, float]] = {}
-    failed: set[tuple[int, int]] = set()
-    while trials < max_trials:
-        announce(trials + 1, max_trials)
+
+    def follow(state: Clustering, iteration: Iteration, reason: str) -> None:
+        assert progress.settling is not None
+        progress.settling = None if reason else progress.settling + 1
+        mark(state, iteration)
+
+    while True:
+        if progress.settling is not None:
+            here, _ = lloyd(
+                task,
+                here,
+                max_iter=max_iter,
+                tol=tol,
+                phase="after a swap",
+                done=progress.settling,
+                report=follow,
+            )
+        if progress.trials == max_trials:
+            return here
+        announce(progress.trials + 1, max_trials)
         for cluster in range(len(here.centroids)):
-            if cluster not in splits:
-                splits[cluster] = split_cluster(task, here, cluster, rng)
-        prospect = _best_prospect(here, splits, failed)
+            if cluster not in progress.splits:
+                progress.splits[cluster] = split_cluster(task, here, cluster, rng)
+        prospect = _best_prospect(here, progress.splits, progress.failed)
         if prospect is None:
-            break
+            return here
         _, drop, split = prospect
-        trials += 1
-        trial = _try_swap(task, here, drop, split, splits[split][0])
+        trial = _try_swap(task, here, drop, split, progress.splits[split][0])
+        progress.trials += 1
         if trial.distortion < here.distortion * (1 - MIN_GAIN):
-            here, _ = lloyd(task, trial, max_iter=max_iter, tol=tol, phase="after a swap", report=report)
-            splits.clear()
-            failed.clear()
+            here = trial
+            progress.keep_swap()
         else:
-            failed.add((drop, split))
-    return here
+            progress.failed.add((drop, split))
+        mark(here, None)
 
 
 def _best_prospect(
@@ -135,6 +187,6 @@ def _best_prospect(
 def _try_swap(task: Task, here: Clustering, drop: int, split: int, halves: np.ndarray) -> Clustering:
     centroids = here.centroids.copy()
     centroids[[drop, split]] = halves
-    trial = reassign(task, replace(here, centroids=centroids), np.array([drop, split]))
+    trial = task.reassign(here, centroids, np.array([drop, split]))
     trial, _ = lloyd(task, trial, max_iter=TRIAL_ITERATIONS, tol=0.0)
     return trial

@@ -18,13 +18,16 @@ by its largest entry, so that going back to the sphere is the exact minimum of t
 
 Where no image has a negative value, no centroid gets one.
 
-Neither update raises the distortion. Sums run over the images in their order, in double precision:
-they do not depend on chunks or threads.
+Neither update raises the distortion. Both need no more of the images than sums over them (`Sums`), so images
+that lie in several places are summed where they lie. Sums run over the images in their order, in double
+precision: they do not depend on chunks or threads.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numba import njit
@@ -35,6 +38,89 @@ from dikmeans.images import scale_to_unit_norm
 from dikmeans.warp.sampling import PADDING, pad
 
 N_LEAST_SQUARES_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the update needs to know of a set of images; sets are joined by adding.
+
+    Attributes
+    ----------
+    pictures : float64 array of shape (K, C, rows, columns)
+        Weighted sum, over the members of each cluster, of what they add to the centroid.
+    mass : float64 array of shape (K, 1, 1 or rows, 1 or columns)
+        Weight behind it, of each cluster or pixel by pixel.
+    lowest : float
+        The lowest value of all images.
+    """
+
+    pictures: np.ndarray
+    mass: np.ndarray
+    lowest: float
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.pictures + other.pictures, self.mass + other.mass, min(self.lowest, other.lowest))
+
+
+class UpdateRule(Protocol):
+    """How centroids follow from sums over images, in a number of passes over them."""
+
+    n_passes: int
+
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Sums of that mass (K, 1, 1, 1) that would leave the centroids where they are."""
+
+    def gather(
+        self,
+        aligner: Any,
+        images: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        deltas: np.ndarray,
+        centroids: np.ndarray,
+        n_jobs: int | None,
+    ) -> Sums:
+        """Sums over images with their own centroids `labels` and warps `deltas` (N, 2, n_basis)."""
+
+    def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
+        """The centroids that follow from the sums over all images, in double precision."""
+
+
+def rule_for(aligner: Any) -> UpdateRule:
+    """The update that belongs to a measure."""
+    return MEAN_OF_WARPED if aligner.exact else _RULES[aligner.direction]
+
+
+def standing_still(aligner: Any, centroids: np.ndarray, weights: np.ndarray) -> Sums:
+    """Sums of images of that weight, cluster by cluster, that would leave the centroids where they are."""
+    mass = weights[:, None, None, None]
+    return Sums(rule_for(aligner).still(centroids, mass), mass, float(min(centroids.min(), 0.0)))
+
+
+def move(
+    aligner: Any, centroids: np.ndarray, gather: Callable[[np.ndarray], Sums], *, unit_norm: bool
+) -> np.ndarray:
+    """Best centroids, given who gathers the sums over all images; one of no mass stays where it is.
+
+    Parameters
+    ----------
+    aligner : Aligner
+    centroids : array of shape (K, C, rows, columns)
+        The present centroids.
+    gather : callable
+        Takes centroids, gives the `Sums` of the measure's rule over all images. Called for every pass.
+    unit_norm : bool
+        Keep every centroid at unit norm.
+    """
+    rule = rule_for(aligner)
+    moved = centroids.astype(np.float64)
+    empty = np.zeros(len(centroids), bool)
+    for _ in range(rule.n_passes):
+        sums = gather(moved)
+        empty = sums.mass.max(axis=(1, 2, 3)) == 0
+        moved = rule.step(aligner, moved, sums, unit_norm)
+        moved[empty] = centroids[empty]
+    return moved.astype(centroids.dtype)
 
 
 def update_centroids(
@@ -48,7 +134,7 @@ def update_centroids(
     unit_norm: bool,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Best centroids for the given assignment and warps; a cluster of no weight keeps its centroid.
+    """Best centroids for the given assignment and warps of images in memory.
 
     Parameters
     ----------
@@ -62,37 +148,86 @@ def update_centroids(
     unit_norm : bool
         Keep every centroid at unit norm.
     """
-    totals = np.bincount(labels, weights=weights, minlength=len(centroids))
-    update = _mean_of_warped if aligner.exact else _UPDATES[aligner.direction]
-    updated = update(aligner, images, weights, labels, deltas, centroids, totals, unit_norm, n_jobs)
-    updated[totals == 0] = centroids[totals == 0]
-    return updated.astype(centroids.dtype)
+    rule, deltas = rule_for(aligner), np.ascontiguousarray(deltas)
+
+    def gather(present: np.ndarray) -> Sums:
+        return rule.gather(aligner, images, weights, labels, deltas, present, n_jobs)
+
+    return move(aligner, centroids, gather, unit_norm=unit_norm)
 
 
-def _mean_of_warped(
-    aligner: Any,
-    images: np.ndarray,
-    weights: np.ndarray,
-    labels: np.ndarray,
-    deltas: np.ndarray,
-    centroids: np.ndarray,
-    totals: np.ndarray,
-    unit_norm: bool,
-    n_jobs: int | None,
-) -> np.ndarray:
-    def render(part: slice) -> np.ndarray:
-        return aligner.render(images[part], np.arange(part.stop - part.start), deltas[part])
+class _MeanOfWarped:
+    """Image to centroid: the weighted mean of the warped members."""
 
-    sums = np.zeros((len(centroids), centroids[0].size))
-    parts = list(chunks(len(images), images[0].size))
-    group = 16  # chunks rendered before they are added up: bounds the memory
-    for first in range(0, len(parts), group):
-        some = parts[first : first + group]
-        for part, warped in zip(some, run_threads(render, some, n_jobs), strict=True):
-            flat = warped.reshape(len(warped), -1)
-            _add_in_order(sums, flat, labels[part], weights[part])
-    means = (sums / np.where(totals > 0, totals, 1.0)[:, None]).reshape(centroids.shape)
-    return scale_to_unit_norm(means) if unit_norm else means
+    n_passes = 1
+
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return mass * centroids
+
+    def gather(
+        self,
+        aligner: Any,
+        images: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        deltas: np.ndarray,
+        centroids: np.ndarray,
+        n_jobs: int | None,
+    ) -> Sums:
+        def render(part: slice) -> np.ndarray:
+            return aligner.render(images[part], np.arange(part.stop - part.start), deltas[part])
+
+        sums = np.zeros((len(centroids), centroids[0].size))
+        parts = list(chunks(len(images), images[0].size))
+        group = 16  # chunks rendered before they are added up: bounds the memory
+        for first in range(0, len(parts), group):
+            some = parts[first : first + group]
+            for part, warped in zip(some, run_threads(render, some, n_jobs), strict=True):
+                flat = warped.reshape(len(warped), -1)
+                _add_in_order(sums, flat, labels[part], weights[part])
+        totals = np.bincount(labels, weights=weights, minlength=len(centroids))
+        return Sums(sums.reshape(centroids.shape), totals[:, None, None, None], float(images.min()))
+
+    def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
+        means = sums.pictures / np.where(sums.mass > 0, sums.mass, 1.0)
+        return scale_to_unit_norm(means) if unit_norm else means
+
+
+class _LeastSquares:
+    """Centroid to image: a step of majorisation a pass."""
+
+    n_passes = N_LEAST_SQUARES_STEPS
+
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return np.zeros_like(centroids)
+
+    def gather(
+        self,
+        aligner: Any,
+        images: np.ndarray,
+        weights: np.ndarray,
+        labels: np.ndarray,
+        deltas: np.ndarray,
+        centroids: np.ndarray,
+        n_jobs: int | None,
+    ) -> Sums:
+        templates = pad(centroids, aligner.border)
+        targets = images.reshape(*images.shape[:2], -1)
+        push = np.zeros(templates.shape)
+        mass = np.zeros((len(templates), templates.shape[2]))
+        aligner.back_project(templates, targets, labels, weights, deltas, push, mass, n_jobs)
+        push = _unpad(push.reshape(len(push), -1, *_padded(centroids)), aligner.border)
+        mass = _unpad(mass.reshape(len(mass), 1, *_padded(centroids)), aligner.border)
+        return Sums(push, mass, float(images.min()))
+
+    def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
+        # the bound is separable, so clipping is its exact minimum among pictures without negative values
+        lowest = 0.0 if sums.lowest >= 0 and centroids.min() >= 0 else -np.inf
+        mass = sums.mass
+        if unit_norm:
+            mass = np.broadcast_to(mass.max(axis=(2, 3), keepdims=True), mass.shape)
+        moved = np.maximum(centroids + sums.pictures / np.where(mass > 0, mass, np.inf), lowest)
+        return scale_to_unit_norm(moved) if unit_norm else moved
 
 
 @njit(nogil=True, cache=True)
@@ -101,37 +236,6 @@ def _add_in_order(sums, pictures, labels, weights):
         row, weight = sums[labels[i]], weights[i]
         for p in range(pictures.shape[1]):
             row[p] += weight * pictures[i, p]
-
-
-def _least_squares(
-    aligner: Any,
-    images: np.ndarray,
-    weights: np.ndarray,
-    labels: np.ndarray,
-    deltas: np.ndarray,
-    centroids: np.ndarray,
-    totals: np.ndarray,
-    unit_norm: bool,
-    n_jobs: int | None,
-) -> np.ndarray:
-    targets = images.reshape(*images.shape[:2], -1)
-    deltas = np.ascontiguousarray(deltas)
-    centroids = centroids.astype(np.float64)
-    # the bound is separable, so clipping is its exact minimum among pictures without negative values
-    lowest = 0.0 if images.min() >= 0 and centroids.min() >= 0 else -np.inf
-    for _ in range(N_LEAST_SQUARES_STEPS):
-        templates = pad(centroids, aligner.border)
-        push = np.zeros(templates.shape)
-        mass = np.zeros((len(templates), templates.shape[2]))
-        aligner.back_project(templates, targets, labels, weights, deltas, push, mass)
-        push = _unpad(push.reshape(len(push), -1, *_padded(centroids)), aligner.border)
-        mass = _unpad(mass.reshape(len(mass), 1, *_padded(centroids)), aligner.border)
-        if unit_norm:
-            mass = np.broadcast_to(mass.max(axis=(2, 3), keepdims=True), mass.shape)
-        centroids = np.maximum(centroids + push / np.where(mass > 0, mass, np.inf), lowest)
-        if unit_norm:
-            centroids = scale_to_unit_norm(centroids)
-    return centroids
 
 
 def _padded(pictures: np.ndarray) -> tuple[int, int]:
@@ -165,4 +269,8 @@ def _along(axis: int, part: slice) -> tuple[slice, ...]:
     return tuple(index)
 
 
-_UPDATES = {"image-to-centroid": _mean_of_warped, "centroid-to-image": _least_squares}
+MEAN_OF_WARPED, LEAST_SQUARES = _MeanOfWarped(), _LeastSquares()
+_RULES: dict[str, UpdateRule] = {
+    "image-to-centroid": MEAN_OF_WARPED,
+    "centroid-to-image": LEAST_SQUARES,
+}

@@ -1,68 +1,35 @@
-"""Files of the rivals: safetensors with a versioned JSON header, written whole or not at all.
+"""Files of the rivals: tensor files (see `dikmeans.tensor_file`) that hold a network.
 
-Reading parses numbers and JSON and nothing else: a file cannot make code run.
+What is wrong with one is a `ModelFileError`, as with any other model.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
-from dikmeans.store.model_file import ModelFileError, write_atomically
-
-_ENTRY = "dikmeans"  # of the safetensors metadata, which holds strings only
+from dikmeans import tensor_file
+from dikmeans.store.model_file import ModelFileError, refuse_missing_folder
 
 
 def write_tensor_file(
     path: Path, kind: str, version: int, header: dict[str, Any], tensors: dict[str, np.ndarray]
 ) -> None:
     """Write arrays and a JSON header under `path`, in one step."""
-    full = {"format": kind, "version": version, **header}
-    arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    write_atomically(path, save(arrays, metadata={_ENTRY: json.dumps(full)}))
+    refuse_missing_folder(path)
+    tensor_file.write_tensor_file(path, kind, version, header, tensors)
 
 
 def read_tensor_file(
     path: Path, kind: str, version: int, what: str
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Header and arrays of a file of format `kind`, or `ModelFileError`.
-
-    Parameters
-    ----------
-    path : Path
-    kind : str
-        The format that is expected.
-    version : int
-        The version of it that can be read.
-    what : str
-        What to call such a file in messages.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
+    """Header and arrays of a file of format `kind`, or `ModelFileError`; see `dikmeans.tensor_file`."""
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 -- no mapping
-    except (SafetensorError, OSError, ValueError) as error:
-        raise ModelFileError(f"{path} is damaged or not a {what}: {error}") from error
-    try:
-        header = json.loads(metadata[_ENTRY])
-        known = header["format"] == kind
-    except (ValueError, KeyError, TypeError, RecursionError):
-        known = False
-    if not known:
-        raise ModelFileError(f"{path} is a safetensors file, but not a {what}.")
-    if header.get("version") != version:
-        raise ModelFileError(
-            f"{path} has format version {header.get('version')!r}, but of a {what} this dikmeans reads "
-            f"version {version}."
-        )
-    return header, tensors
+        return tensor_file.read_tensor_file(path, kind, version, what)
+    except tensor_file.TensorFileError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def network_tensors(network: Any) -> dict[str, np.ndarray]:

@@ -1,9 +1,9 @@
 """Model files: one safetensors file with a versioned JSON header.
 
 Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same
-shape), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the first centroids were given
-``init``; in the metadata one entry
-``dikmeans`` with a JSON object: format, version, parameters, and the fitted values that are not arrays.
+shape), ``cluster_weights`` (K,), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the
+first centroids were given ``init``; in the metadata one entry ``dikmeans`` with a JSON object: format,
+version, parameters, and the fitted values that are not arrays.
 Where the work was done (`device`) is not kept: a model fitted on a GPU is read where there is none.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
 its place first, and moved there when complete.
@@ -21,15 +21,16 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from dikmeans.align.solvers import SOLVERS, Solver, make_solver
+from dikmeans.align.solvers import make_solver
 from dikmeans.atomic import atomic_write
 from dikmeans.cluster.history import History, Iteration
+from dikmeans.cluster.parameters import parameter_from_json, parameters_as_json, plain
 from dikmeans.images import check_image_shape
 from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
-VERSION = 2
-_TENSORS = {"cluster_centers", "init_centers", "labels"}
+VERSION = 3
+_TENSORS = {"cluster_centers", "cluster_weights", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
 # Parameters that belong to a machine and not to a model.
@@ -45,6 +46,7 @@ def save_model(model: Any, path: Any) -> None:
     parameters = model.get_params(deep=False)
     tensors = {
         "cluster_centers": np.ascontiguousarray(model.cluster_centers_),
+        "cluster_weights": np.ascontiguousarray(model.cluster_weights_),
         "init_centers": np.ascontiguousarray(model.init_centers_),
         "labels": np.ascontiguousarray(model.labels_),
     }
@@ -70,21 +72,20 @@ def save_model(model: Any, path: Any) -> None:
         },
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
     }
-    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header, default=_plain)}))
-
-
-def parameters_as_json(model: Any) -> dict[str, Any]:
-    """A model's parameters as JSON knows them."""
-    parameters = model.get_params(deep=False)
-    return {name: _to_json(name, value) for name, value in parameters.items()}
+    write_atomically(Path(path), save(tensors, metadata={"dikmeans": json.dumps(header, default=plain)}))
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace `path` by `content`, or leave it untouched if anything goes wrong."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot write {path}: there is no folder {path.parent}.")
+    refuse_missing_folder(path)
     with atomic_write(path) as stream:
         stream.write(content)
+
+
+def refuse_missing_folder(path: Path) -> None:
+    """Raise if there is no folder for a file: a name that was mistyped should not become one."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot write {path}: there is no folder {path.parent}.")
 
 
 def load_model(cls: type, path: Any) -> Any:
@@ -141,7 +142,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
 
     if parameters["init"] is None:
         parameters["init"] = tensors["init"]
-    model = cls(**{name: _from_json(name, value) for name, value in parameters.items()})
+    model = cls(**{name: parameter_from_json(name, value) for name, value in parameters.items()})
     try:
         model._validate_params()
         shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
@@ -161,6 +162,9 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     expected = (model.n_clusters, n_parameters, n_parameters)
     if stiffness is not None and not _is_stiffness(stiffness, expected):
         raise _damaged(path, f"stiffness should be positive definite matrices, shape {expected}")
+    weights = tensors["cluster_weights"]
+    if weights.shape != (model.n_clusters,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise _damaged(path, f"cluster_weights should be {model.n_clusters} weights")
     labels = tensors["labels"]
     if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
         raise _damaged(path, f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
@@ -176,6 +180,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.n_features_in_ = int(fitted["n_features_in"])
     model.cluster_centers_ = tensors["cluster_centers"]
     model.init_centers_ = tensors["init_centers"]
+    model.cluster_weights_ = weights.astype(np.float64)
     model.labels_ = labels
     model.inertia_ = inertia
     model.stiffness_ = stiffness
@@ -183,6 +188,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
     model.history_ = History(iterations, str(fitted["history"]["stopped"]))
     model._n_features_out = model.n_clusters
+    model._first_images = None
     if names:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
@@ -197,32 +203,6 @@ def _is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
 
 def _within(labels: np.ndarray, n_clusters: int) -> bool:
     return bool(len(labels) == 0 or (labels.min() >= 0 and labels.max() < n_clusters))
-
-
-def _to_json(name: str, value: Any) -> Any:
-    """A parameter as JSON; given first centroids are a tensor, a random generator is not kept."""
-    if isinstance(value, Solver):
-        names = {kind: key for key, kind in SOLVERS.items()}
-        if type(value) not in names:
-            raise ValueError(f"solver={value!r} is not one of dikmeans' own and cannot be saved.")
-        return {"solver": names[type(value)], **value.get_params()}
-    if name == "init" and not isinstance(value, str):
-        return None
-    if isinstance(value, np.random.RandomState):
-        return None
-    return value
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's scalars and arrays as JSON knows them."""
-    return value.tolist()
-
-
-def _from_json(name: str, value: Any) -> Any:
-    if name == "solver" and isinstance(value, dict):
-        settings = dict(value)
-        return SOLVERS[settings.pop("solver")](**settings)
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _damaged(path: Path, why: str) -> ModelFileError:

@@ -28,9 +28,10 @@ import numpy as np
 from dikmeans.atomic import atomic_folder, check_can_make
 from dikmeans.cluster import DIKMeans
 from dikmeans.cluster.assignment import Assignments
+from dikmeans.cluster.parameters import parameters_as_json, plain
 from dikmeans.data import DataError, ImageSet, Source
 from dikmeans.store.labels_file import LabelRow, label_rows, rows_as_csv, rows_from_csv
-from dikmeans.store.model_file import ModelFileError, load_model, parameters_as_json
+from dikmeans.store.model_file import ModelFileError, load_model
 from dikmeans.store.picture_file import require_pillow, write_picture
 
 FORMAT = "dikmeans-run"
@@ -174,7 +175,7 @@ def write_run(
         for number, centroid in enumerate(model.cluster_centers_):
             write_picture(folder / CENTROIDS / centroid_name(number, model.n_clusters), centroid)
         # plain ASCII: a path may hold bytes that are no UTF-8
-        (folder / INFO).write_text(json.dumps(info, indent=2, default=_plain) + "\n", "ascii")
+        (folder / INFO).write_text(json.dumps(info, indent=2, default=plain) + "\n", "ascii")
 
 
 def centroid_name(cluster: int, n_clusters: int) -> str:
@@ -285,8 +286,3 @@ def _damaged(place: Path, why: object) -> RunFolderError:
     if isinstance(why, FileNotFoundError):
         return RunFolderError(f"The run {place.parent} is damaged: {place.name} is missing. Fit anew.")
     return RunFolderError(f"The run {place.parent} is damaged: {place.name} cannot be used: {why} Fit anew.")
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's scalars and arrays as JSON knows them."""
-    return value.tolist()

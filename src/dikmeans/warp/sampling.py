@@ -167,8 +167,8 @@ def render_places(sampler, templates, places, out):
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def back_project(sampler, templates, targets, labels, weights, deltas, push, mass):
-    """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over the members of each cluster.
+def back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
+    """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over `members`, cluster by cluster.
 
     Parameters
     ----------
@@ -177,6 +177,8 @@ def back_project(sampler, templates, targets, labels, weights, deltas, push, mas
         The pictures mu.
     targets : array of shape (N, C, n_pixels)
         The images x.
+    members : int array
+        Numbers of the images that count.
     labels, weights : arrays of shape (N,)
         The cluster of each image, and its weight in the sums.
     deltas : array of shape (N, 2, n_basis)
@@ -191,7 +193,7 @@ def back_project(sampler, templates, targets, labels, weights, deltas, push, mas
     cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
     width = np.uint64(sampler.width)
     one = np.uint64(1)
-    for i in range(labels.shape[0]):
+    for i in members:
         k, weight = labels[i], weights[i]
         locate(sampler, deltas[i], rows, columns)
         split(sampler, rows, columns, cells)

@@ -81,7 +81,8 @@ class DeviceAligner(Aligner):
         deltas: np.ndarray,
         push: np.ndarray,
         mass: np.ndarray,
+        n_jobs: int | None = None,
     ) -> None:
-        """See `Aligner.back_project`."""
+        """See `Aligner.back_project`; a device needs no threads."""
         sampler = DeviceSampler(self.sampler, self.device)
         back_project(sampler, templates, targets, labels, weights, deltas, push, mass)

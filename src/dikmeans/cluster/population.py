@@ -1,0 +1,138 @@
+"""The images of a fit, wherever they are: a sample is drawn from them, and a measure applied to all.
+
+A population also knows how to keep a clustering of its images in files, and how to read it again: where the
+images are, there is what belongs to each of them (see `dikmeans.cluster.checkpoint`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.random import sample_without_replacement
+
+from dikmeans.align.aligner import Fits
+from dikmeans.cluster.costs import Summary, evaluate
+from dikmeans.cluster.task import Clustering, Task
+from dikmeans.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
+
+STATE_FORMAT, STATE_VERSION = "dikmeans-state", 1
+_STATE_TYPES = {"costs": np.float64, "deltas": np.float32, "status": np.int8}
+
+
+@dataclass(frozen=True)
+class Population:
+    """Images in memory.
+
+    Attributes
+    ----------
+    images : array of shape (N, C, rows, columns)
+        Normalised.
+    weights : array of shape (N,)
+    """
+
+    images: np.ndarray
+    weights: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the pixels."""
+        return self.images.dtype
+
+    def evaluate(
+        self,
+        aligner: Any,
+        centroids: np.ndarray,
+        *,
+        prune: float,
+        summarise: Summary,
+        n_jobs: int | None,
+    ) -> np.ndarray:
+        """What `summarise` makes of the costs of all images to all centroids."""
+        return evaluate(self.images, aligner, centroids, prune, summarise, n_jobs)
+
+    def draw(self, size: int, rng: np.random.RandomState) -> Population:
+        """At most `size` of the images that have a weight, in their order; all if there are no more."""
+        if len(self) <= size:
+            return self
+        chosen = draw_indices(self.weights, size, rng)
+        return Population(self.images[chosen], self.weights[chosen])
+
+    def under(self, aligner: Any, *, unit_norm: bool, n_jobs: int | None) -> Task:
+        """The images to be clustered under a measure."""
+        return Task(self.images.astype(aligner.dtype, copy=False), self.weights, aligner, unit_norm, n_jobs)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells these images from others, as JSON knows it."""
+        return {
+            "shape": list(self.images.shape),
+            "dtype": self.dtype.name,
+            "pixels": digest(self.images),
+            "weights": digest(self.weights),
+        }
+
+    def write_state(self, clustering: Clustering, folder: Path, number: int) -> list[str]:
+        """Keep what a clustering knows of the images, in files of `folder`; their names.
+
+        Parameters
+        ----------
+        clustering : Clustering
+            Of these images.
+        folder : pathlib.Path
+        number : int
+            Part of the names, so that they do not replace files of other numbers.
+        """
+        name = f"state-{number:06d}.safetensors"
+        write_tensor_file(folder / name, STATE_FORMAT, STATE_VERSION, {}, clustering.fits._asdict())
+        return [name]
+
+    def read_state(self, folder: Path, names: Sequence[str], centroids: np.ndarray) -> Clustering:
+        """The clustering that `write_state` has kept.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+        names : sequence of str
+            What `write_state` gave.
+        centroids : array of shape (K, C, rows, columns)
+
+        Raises
+        ------
+        TensorFileError
+            A file is damaged, or does not belong to these images.
+        OSError
+            It cannot be read, or is not there.
+        """
+        (name,) = names
+        path = folder / name
+        _, tensors = read_tensor_file(path, STATE_FORMAT, STATE_VERSION, "state of a fit")
+        shape = len(self), len(centroids)
+        if set(tensors) != set(_STATE_TYPES) or any(
+            tensors[field].shape[:2] != shape or tensors[field].dtype != kind
+            for field, kind in _STATE_TYPES.items()
+        ):
+            raise TensorFileError(
+                f"{path} does not hold the alignments of {shape[0]} images with {shape[1]}."
+            )
+        return Clustering(centroids, Fits(**tensors), self.weights)
+
+
+def digest(array: np.ndarray) -> str:
+    """A fingerprint of every bit of an array; its shape and type do not enter."""
+    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.blake2b(content.data, digest_size=16).hexdigest()
+
+
+def draw_indices(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Numbers of `size` images with a weight, or all of them, in ascending order."""
+    heavy = None if (weights > 0).all() else np.flatnonzero(weights > 0)
+    n = len(weights) if heavy is None else len(heavy)
+    chosen = np.sort(sample_without_replacement(n, min(size, n), random_state=rng))
+    return chosen if heavy is None else heavy[chosen]

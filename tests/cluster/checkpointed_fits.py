@@ -1,0 +1,56 @@
+"""What the tests of checkpoints share: small fits of real digits, and when two results are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from dikmeans import DIKMeans
+
+FITS: dict[str, dict[str, Any]] = {
+    # on a sample, with swaps that are kept, two runs
+    "tps": {"landmarks": 3, "search_size": 70},
+    "affine": {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True},
+    "none": {"warp": "none", "n_swaps": 3},
+    "uniform": {"stiffness": "uniform", "curriculum": False, "n_swaps": 0, "landmarks": 2, "n_init": 1},
+    "one cluster": {"n_clusters": 1, "landmarks": 2, "n_init": 1},
+}
+
+
+def make_model(name: str = "tps", **parameters: Any) -> DIKMeans:
+    """An estimator that is done within a second."""
+    common: dict[str, Any] = {
+        "n_clusters": 5,
+        "random_state": 1,
+        "init": "random",
+        "n_init": 2,
+        "max_iter": 4,
+        "n_swaps": 4,
+        "n_jobs": 1,
+    }
+    return DIKMeans(**{**common, **FITS[name], **parameters})
+
+
+def pictures() -> np.ndarray:
+    """Ninety real digits of 8 x 8 pixels."""
+    return load_digits().images[:90].astype(np.float32)
+
+
+def weights() -> np.ndarray:
+    """A weight an image."""
+    return np.random.default_rng(0).uniform(0.5, 2.0, 90)
+
+
+def content(model: DIKMeans) -> dict[str, Any]:
+    """Everything a fit has found, but how many seconds it took."""
+    return {
+        "labels": model.labels_.tobytes(),
+        "centroids": (model.cluster_centers_.dtype.name, model.cluster_centers_.tobytes()),
+        "first centroids": model.init_centers_.tobytes(),
+        "stiffness": None if model.stiffness_ is None else model.stiffness_.tobytes(),
+        "inertia": float(model.inertia_).hex(),
+        "history": [(line.phase, line.distortion.hex(), line.moved) for line in model.history_.iterations],
+        "stopped": model.history_.stopped,
+    }
