@@ -11,7 +11,7 @@ $(installed): pyproject.toml requirements/dev.txt tools/setup.sh
 	tools/setup.sh
 	@touch $@
 
-# PyTorch is large, and only the rivals and one benchmark need it
+# PyTorch is large, and only the rivals and devices need it
 setup-deep: $(installed_deep)
 
 $(installed_deep): requirements/deep.txt $(installed)
@@ -43,6 +43,7 @@ lint: setup
 bench: setup-deep
 	$(python) benchmarks/kernel.py
 	$(python) benchmarks/solver.py
+	$(python) benchmarks/device.py
 	$(python) benchmarks/growth.py
 	$(python) benchmarks/mnist_fit.py
 

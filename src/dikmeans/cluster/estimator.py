@@ -127,6 +127,11 @@ class DIKMeans(
     n_jobs : int or None, default=-1
         Threads; -1 for all cores that are ours: fewer in workers of joblib or Dask and beside other calls
         of the process, see `dikmeans.align.cores`. The result does not depend on it.
+    device : str or None, default=None
+        Where images are aligned: by compiled loops on the processor (None), or by PyTorch, the extra
+        ``dikmeans[deep]``, on one of its devices: "cuda", "cuda:1" (a certain one), "cpu" (to compare).
+        The same algorithm, but not to the last digit, so that a few images may end up elsewhere.
+        A matter of the machine, not of the model: a file does not keep it.
     verbose : int, default=0
         Show a line of progress on standard error. For progress bars see
         ``sklearn.callback.ProgressBar`` and `set_callbacks`.
@@ -203,6 +208,7 @@ class DIKMeans(
         "image_shape": ["array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+        "device": [str, None],
         "verbose": ["verbose"],
     }
 
@@ -229,6 +235,7 @@ class DIKMeans(
         image_shape: ImageShape | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
+        device: str | None = None,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -251,6 +258,7 @@ class DIKMeans(
         self.image_shape = image_shape
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @classmethod
@@ -393,6 +401,7 @@ class DIKMeans(
             border=self.border,
             solver=self.solver,
             stiffness=stiffness,
+            device=self.device,
         )
 
     def _keep(self, outcome: Outcome) -> None:

@@ -4,6 +4,7 @@ Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_c
 shape), ``cluster_weights`` (K,), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the
 first centroids were given ``init``; in the metadata one entry ``dikmeans`` with a JSON object: format,
 version, parameters, and the fitted values that are not arrays.
+Where the work was done (`device`) is not kept: a model fitted on a GPU is read where there is none.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
 its place first, and moved there when complete.
 """
@@ -33,6 +34,8 @@ VERSION = 3
 _TENSORS = {"cluster_centers", "cluster_weights", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
+# Parameters that belong to a machine and not to a model.
+_OF_THE_MACHINE = {"device"}
 
 
 class ModelFileError(ValueError):
@@ -56,7 +59,9 @@ def save_model(model: Any, path: Any) -> None:
         "format": FORMAT,
         "version": VERSION,
         "dikmeans": version("dikmeans"),
-        "parameters": parameters_as_json(model),
+        "parameters": {
+            name: value for name, value in parameters_as_json(model).items() if name not in _OF_THE_MACHINE
+        },
         "fitted": {
             "image_shape": list(model.image_shape_),
             "n_features_in": int(model.n_features_in_),
@@ -135,7 +140,7 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
 
 def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     parameters, fitted = dict(header["parameters"]), header["fitted"]
-    known = set(cls._get_param_names())
+    known = set(cls._get_param_names()) - _OF_THE_MACHINE
     odd = (set(header) ^ _HEADER) | (set(parameters) ^ known) | (set(fitted) ^ _FITTED)
     if odd:
         raise ModelFileError(f"{path} has unknown or missing entries: {', '.join(sorted(odd))}.")
