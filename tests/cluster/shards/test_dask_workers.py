@@ -236,11 +236,12 @@ def test_a_worker_that_is_killed_in_an_iteration_changes_nothing(client, picture
 def test_a_worker_that_joins_late_gets_work_and_changes_nothing(cluster, client, pictures):
     late = {"warp": "affine", "max_iter": 4, "tol": 0.0}
     expected = quick(**late).fit(pictures)
+    client.wait_for_workers(2, timeout=120)  # one that was killed before may not be back yet
     before = set(client.scheduler_info()["workers"])
 
     def join():
         cluster.scale(3)
-        client.wait_for_workers(3, timeout=60)
+        client.wait_for_workers(3, timeout=120)
 
     model = quick(**late)
     newcomer = AtIteration(join)
