@@ -43,7 +43,15 @@ N_CLUSTERS, MAX_ITER, N_BASIS = 10, 4, 16
 def cluster(n_workers: int, folder: Path) -> Iterator[tuple[str, list[psutil.Process]]]:
     """A scheduler and its workers, as processes; the file with the address, and the processes."""
     found = folder / f"scheduler-{n_workers}.json"
-    common = ["--no-dashboard", "--scheduler-file", str(found), "--host", "127.0.0.1"]
+    common = [
+        "--no-dashboard",
+        "--dashboard-address",
+        "127.0.0.1:0",
+        "--scheduler-file",
+        str(found),
+        "--host",
+        "127.0.0.1",
+    ]
     commands = [["distributed.cli.dask_scheduler", *common, "--port", "0"]]
     commands += n_workers * [["distributed.cli.dask_worker", *common, "--nthreads", "1", "--no-nanny"]]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
