@@ -45,6 +45,9 @@ bench: setup-deep
 	$(python) benchmarks/solver.py
 	$(python) benchmarks/device.py
 	$(python) benchmarks/growth.py
+	$(python) benchmarks/unit_costs.py
+	$(python) benchmarks/out_of_memory.py
+	$(python) benchmarks/dask_workers.py
 	$(python) benchmarks/mnist_fit.py
 
 clean:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans.normalise import ENOUGH_TO_TELL
 from dikmeans.warp.basis import make_warp
 
 _SINGLE, _DOUBLE, _BYTE = 4, 8, 1
@@ -69,7 +70,7 @@ def estimate_memory(
     >>> round(estimate_memory(60_000, (28, 28), 10, search_size=4000) / 1e6)
     661
     >>> round(estimate_memory(10_000_000, (28, 28), 10, search_size=4000, streamed=True) / 1e6)
-    350
+    263
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis
@@ -84,8 +85,10 @@ def estimate_memory(
         )
         shard = at_once * n_values * (COPIES_OF_A_SHARD * _SINGLE + (_DOUBLE if warp == "none" else 0))
         shard += STATES_AT_ONCE * state_bytes(at_once, n_clusters, n_basis)
+        # those that decide how all are normalised are gone before anything else comes
+        told = min(n_images, ENOUGH_TO_TELL) * n_values * COPIES_OF_A_SHARD * _SINGLE
         # the sample and its state are gone before the shards come, but for what the bookmark still holds
-        return search + shard + COPIES_OF_LABELS * n_images * _SINGLE + stiffness
+        return max(told, search + shard) + COPIES_OF_LABELS * n_images * _SINGLE + stiffness
     pictures = 2 * n_images * n_values * _SINGLE
     copies = 0 if sample == n_images else sample * n_values * _SINGLE
     if warp == "none":

@@ -32,7 +32,7 @@ def cluster():
             threads_per_worker=1,
             processes=True,
             host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",  # its page of figures is served in any case: on a free port
+            dashboard_address="127.0.0.1:0",  # any free port
             silence_logs=50,
         ) as cluster,
     ):
@@ -233,6 +233,27 @@ def test_a_worker_that_is_killed_in_an_iteration_changes_nothing(client, picture
     assert_same_fit(model, in_memory)
 
 
+def _take_longer():
+    """In a worker: let alignments take a while, so that giving some away is worth it."""
+    import time
+
+    from dikmeans.cluster.shards import work
+
+    align = work.align
+
+    def slowly(*arguments):
+        time.sleep(0.3)
+        return align(*arguments)
+
+    work.align, work.quick_align = slowly, align
+
+
+def _take_as_long_as_ever():
+    from dikmeans.cluster.shards import work
+
+    work.align = getattr(work, "quick_align", work.align)
+
+
 def test_a_worker_that_joins_late_gets_work_and_changes_nothing(cluster, client, pictures):
     late = {"warp": "affine", "max_iter": 4, "tol": 0.0}
     expected = quick(**late).fit(pictures)
@@ -245,8 +266,12 @@ def test_a_worker_that_joins_late_gets_work_and_changes_nothing(cluster, client,
 
     model = quick(**late)
     newcomer = AtIteration(join)
-    with listening(model, newcomer):
-        model.fit(da.from_array(pictures, chunks=(12, 8, 8)))
+    client.run(_take_longer)
+    try:
+        with listening(model, newcomer):
+            model.fit(da.from_array(pictures, chunks=(16, 8, 8)))
+    finally:
+        client.run(_take_as_long_as_ever)
     assert newcomer.done
     assert_same_fit(model, expected)
     (new,) = set(client.scheduler_info()["workers"]) - before
