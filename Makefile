@@ -43,6 +43,7 @@ bench: setup-deep
 	$(python) benchmarks/kernel.py
 	$(python) benchmarks/solver.py
 	$(python) benchmarks/growth.py
+	$(python) benchmarks/checkpoint.py
 	$(python) benchmarks/mnist_fit.py
 
 clean:
