@@ -11,7 +11,7 @@ $(installed): pyproject.toml requirements/dev.txt tools/setup.sh
 	tools/setup.sh
 	@touch $@
 
-# PyTorch is large, and only the rivals and one benchmark need it
+# PyTorch is large, and only the rivals and devices need it
 setup-deep: $(installed_deep)
 
 $(installed_deep): requirements/deep.txt $(installed)
@@ -30,8 +30,9 @@ demo: setup
 test: setup-deep browser lint
 	$(python) -m pytest -m "not slow"
 
+# with the slow ones, and with many more damaged files (tests/endurance)
 test-all: setup-deep browser lint
-	$(python) -m pytest
+	DIKMEANS_FUZZ=300 $(python) -m pytest
 
 lint: setup
 	.venv/bin/ruff check .
@@ -42,6 +43,7 @@ lint: setup
 bench: setup-deep
 	$(python) benchmarks/kernel.py
 	$(python) benchmarks/solver.py
+	$(python) benchmarks/device.py
 	$(python) benchmarks/growth.py
 	$(python) benchmarks/checkpoint.py
 	$(python) benchmarks/mnist_fit.py

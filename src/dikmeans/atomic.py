@@ -50,6 +50,25 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def atomic_link(source: Path, path: Path) -> None:
+    """Let a file that nobody changes any more appear under `path` too, whole and flushed to the disk.
+
+    As a second name of the same bytes where the file system can, else as a copy.
+    """
+    temporary = _beside(path, "part")
+    try:
+        try:
+            os.link(source, temporary)
+        except OSError:  # another file system, or one without links
+            shutil.copyfile(source, temporary)
+        _flush(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
 @contextlib.contextmanager
 def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Make a folder which appears under `path` only if the block ends without an exception.

@@ -6,6 +6,7 @@ pictures are always (N, channels, rows, columns).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,22 +118,29 @@ def table_rules(table: Any) -> dict[str, Any]:
     }
 
 
-def refuse_non_finite(table: np.ndarray, name: str = "X") -> None:
-    """Raise if a picture of the input called `name` has values we cannot compute with; say which."""
+def refuse_non_finite(
+    table: np.ndarray, name: str = "X", numbers: Sequence[int] | np.ndarray | None = None
+) -> None:
+    """Raise if a picture of the input called `name` has values we cannot compute with; say which.
+
+    `numbers` are those of the table's pictures, where it is a part of the input.
+    """
+    places = range(len(table)) if numbers is None else numbers
     finite = np.isfinite(table).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
         what = "NaN" if np.isnan(table[bad[0]]).any() else "infinity"
+        seen = f"{len(table)}" if numbers is None else f"the {len(table)} looked at together"
         raise ValueError(
-            f"Input {name} contains {what}: image {bad[0]} is the first of {len(bad)} such images among "
-            f"{len(table)}. Remove or repair them first."
+            f"Input {name} contains {what}: image {places[bad[0]]} is the first of {len(bad)} such images "
+            f"among {seen}. Remove or repair them first."
         )
     largest = np.abs(table).max(axis=1, initial=0)
     if (largest > LARGEST_VALUE).any():
         i = int(largest.argmax())
         raise ValueError(
-            f"Input {name} has a value of {largest[i]:.3g} in image {i}, beyond what single precision can "
-            f"square and add up. Scale the images to below {LARGEST_VALUE:g}."
+            f"Input {name} has a value of {largest[i]:.3g} in image {places[i]}, beyond what single "
+            f"precision can square and add up. Scale the images to below {LARGEST_VALUE:g}."
         )
 
 

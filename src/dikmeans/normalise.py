@@ -22,6 +22,7 @@ DETAIL_WIDTH = 0.1
 DARK, DARKEST, BRIGHTEST = 0.15, 0.1, 0.99
 # ... and it takes a picture of some size, on both sides, to tell.
 SMALLEST_SIDE = 8
+ENOUGH_TO_TELL = 1000
 
 
 def take_detail(pictures: np.ndarray) -> np.ndarray:
@@ -38,10 +39,16 @@ NORMALISERS: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+def representatives(n: int) -> np.ndarray:
+    """Numbers of the pictures, among `n`, that decide how all are normalised."""
+    return np.unique(np.linspace(0, n - 1, min(n, ENOUGH_TO_TELL)).astype(int))
+
+
 def choose_normaliser(pictures: np.ndarray) -> str:
     """Say "detail" for pictures without a dark background, "unit" for all others.
 
-    Decided by the median picture. Pictures with negative values, and signals, are left as they are.
+    Decided by the median picture of at most a thousand, taken at even distances. Pictures with negative
+    values, and signals, are left as they are.
 
     Examples
     --------
@@ -51,6 +58,7 @@ def choose_normaliser(pictures: np.ndarray) -> str:
     >>> choose_normaliser(digit), choose_normaliser(digit + wall)
     ('unit', 'detail')
     """
+    pictures = pictures[representatives(len(pictures))]
     if min(pictures.shape[2:]) < SMALLEST_SIDE or pictures.min() < 0:
         return "unit"
     dark, bright = np.quantile(pictures.reshape(len(pictures), -1), [DARKEST, BRIGHTEST], axis=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -45,6 +45,14 @@ def write_tensor_file(
     path: Path, kind: str, version: int, header: dict[str, Any], tensors: dict[str, np.ndarray]
 ) -> None:
     """Write arrays and a JSON header under `path`, in one step."""
+    with atomic_write(path) as stream:
+        write_tensors(stream, kind, version, header, tensors)
+
+
+def write_tensors(
+    stream: IO[bytes], kind: str, version: int, header: dict[str, Any], tensors: dict[str, np.ndarray]
+) -> None:
+    """Write arrays and a JSON header to an open file."""
     text = json.dumps({"format": kind, "version": version, **header})
     arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     entries: dict[str, Any] = {"__metadata__": {_ENTRY: text, _CHECKSUM: _checksum(text, arrays)}}
@@ -62,11 +70,10 @@ def write_tensor_file(
         position = place[1]
     opening = json.dumps(entries).encode()
     opening += b" " * (-len(opening) % 8)
-    with atomic_write(path) as stream:
-        stream.write(len(opening).to_bytes(8, "little"))
-        stream.write(opening)
-        for name in order:
-            stream.write(_bytes_of(arrays[name]))
+    stream.write(len(opening).to_bytes(8, "little"))
+    stream.write(opening)
+    for name in order:
+        stream.write(_bytes_of(arrays[name]))
 
 
 def read_tensor_file(

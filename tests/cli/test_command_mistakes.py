@@ -58,6 +58,7 @@ def test_one_corrupt_file_among_good_ones_is_left_out_and_named(command, picture
         (["fit", "few", "-k", "2", "-o", "run", "--landmarks", "99"], "99"),
         (["fit", "few", "-k", "2", "-o", "run", "--landmarks", "many"], "expected rows x columns"),
         (["fit", "few", "-k", "2", "-o", "run", "--smoothness", "-1"], "Invalid value for '--smoothness'"),
+        (["fit", "few", "-k", "2", "-o", "run", "--device", "gpu"], "device='gpu': expected 'cuda'"),
         (["fit", "few", "-k", "2", "-o", "run", "--size", "0x5"], "expected rows x columns, such as 28x28"),
         (["fit", "few", "-k", "2", "-o", "run", "--split", "test"], "has no part 'test'"),
         (["fit", "few", "-k", "2", "-o", "run", "--split", "valid"], "Invalid value for '--split'"),
@@ -162,6 +163,13 @@ def test_dark_pictures_on_white_get_a_hint(pictures, tmp_path):
     )
     assert "get better with --invert" in told(plain)
     assert inverted.stderr == ""
+
+
+def test_a_device_without_pytorch_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = invoke("fit", tmp_path, "-k", 2, "-o", tmp_path / "run", "--device", "cuda")
+    assert done.exit_code == 2
+    assert "pip install 'dikmeans[deep]'" in told(done)
 
 
 def test_a_demo_without_its_libraries_says_what_to_install(monkeypatch, tmp_path):

@@ -83,6 +83,19 @@ def test_run_json_says_how_the_run_was_made(fitted, pictures):
     assert info["interrupted"] is False
 
 
+def test_a_fit_on_a_device_leaves_a_run_that_needs_none(pictures, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    done = invoke(
+        "fit", pictures, "-k", 2, "--warp", "affine", "--device", "cpu", "-o", tmp_path / "run", "-q"
+    )
+    assert done.exit_code == 0, done.output
+    monkeypatch.setitem(sys.modules, "torch", None)
+    run = open_run(tmp_path / "run")
+    assert run.model.device is None
+    predicted = run.model.predict(run.load_images().images)
+    assert np.mean([row.cluster for row in run.labels] == predicted) >= 0.95
+
+
 def test_json_is_all_there_is_on_standard_output(command, pictures, tmp_path):
     np.savez(
         tmp_path / "x.npz",

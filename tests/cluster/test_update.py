@@ -9,9 +9,9 @@ from scipy.optimize import nnls
 import reference
 from dikmeans.align import bulk, make_aligner
 from dikmeans.cluster import update
-from dikmeans.cluster.update import _add_in_order, _back_project, _unpad, rule_for, update_centroids
+from dikmeans.cluster.update import _add_in_order, _unpad, rule_for, update_centroids
 from dikmeans.images import scale_to_unit_norm
-from dikmeans.warp.sampling import pad
+from dikmeans.warp.sampling import back_project, pad
 
 BORDERS = ["zero", "edge"]
 DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
@@ -202,7 +202,7 @@ def test_back_project_is_the_transposed_warp_of_residuals_and_of_ones(border):
     push, mass = np.zeros(templates.shape), np.zeros((3, templates.shape[2]))
     targets = scene.images.reshape(12, 2, -1)
     everyone = np.arange(12)
-    _back_project(
+    back_project(
         scene.aligner.sampler,
         templates,
         targets,

@@ -141,7 +141,7 @@ def test_a_damaged_recording_is_named(home):
     [
         ([("01", 0, 0, 0, 10**9, 0)], None, r"speaker01\.ogg has 14,400 samples"),
         ([("01", 0, 0, "a", 1, 0)], None, "line 2: expected whole numbers"),
-        ([("01", 0)], ("speaker", "digit"), "it lacks length, rep, start"),
+        ([("01", 0)], ("speaker", "digit"), "it lacks rep, start, length"),
     ],
 )
 def test_a_damaged_index_is_refused(tmp_path, rows, columns, message):

@@ -171,7 +171,16 @@ def test_a_truncated_checkpoint_is_refused_and_left_alone(keep, path, written, t
 
 
 @pytest.mark.parametrize(
-    "changes", [{"phase": 7}, {"history": [{"phase": "x"}]}, {"seed": "a"}, {"learning_rate": None}]
+    "changes",
+    [
+        {"phase": 7},
+        {"phase": float("inf")},
+        {"history": [{"phase": "x"}]},
+        {"seed": "a"},
+        {"seed": 10**30},
+        {"learning_rate": None},
+        {"learning_rate": float("nan")},
+    ],
 )
 def test_a_checkpoint_with_a_header_that_makes_no_sense_is_refused(changes, path, three_shapes):
     rewrite(path, **changes)

@@ -126,3 +126,17 @@ def test_tensors_that_do_not_fit_are_refused(path, name, value):
     rewrite(path, tensors)
     with pytest.raises(ModelFileError, match=name.removeprefix("network.")):
         DEC.load(path)
+
+
+@pytest.mark.parametrize("change", [{"embedding_dim": 10**9}, {"n_clusters": 10**12}])
+def test_a_size_that_a_header_claims_is_not_believed(path, change):
+    parameters = {**header_of(path)["parameters"], **change}
+    rewrite(path, parameters=parameters)
+    with pytest.raises(ModelFileError, match=r"finite numbers of shape|labels|damaged"):
+        DEC.load(path)
+
+
+def test_feature_names_that_are_no_texts_are_refused(path):
+    rewrite(path, feature_names_in=[4, 4])
+    with pytest.raises(ModelFileError, match="feature names should be texts"):
+        DEC.load(path)

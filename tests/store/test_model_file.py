@@ -103,7 +103,7 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=3), "format version 3"),
+        (lambda h: h.update(version=4), "format version 4"),
         (lambda h: h.update(format="something"), "not a model"),
         (lambda h: h["parameters"].update(extra=1), "extra"),
         (lambda h: h["parameters"].pop("warp"), "warp"),
@@ -178,3 +178,21 @@ def test_a_changed_byte_never_causes_anything_but_a_clear_error(model, tmp_path,
     except ModelFileError:
         return
     assert copy.cluster_centers_.shape == (3, 28, 28)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        # a basis for a picture of that size would not fit into any memory
+        (lambda h: h["fitted"].update(image_shape=[100_000, 100_000]), "cluster_centers should be"),
+        (lambda h: h["fitted"].update(image_shape=[10**9, 10**9, 10**9]), "cluster_centers should be"),
+        (lambda h: h["parameters"].update(n_clusters=10**12), "cluster_centers should be"),
+        (lambda h: h["parameters"].update(init=[[1, 2], [3, 4]]), "first centroids .* should be a tensor"),
+        (lambda h: h.update(feature_names_in="x" * 784), "feature names should be texts"),
+        (lambda h: h["fitted"]["history"]["iterations"][0].update(distortion="low"), "damaged"),
+    ],
+)
+def test_claims_of_a_header_are_checked_before_anything_is_made_of_them(path, change, message):
+    rewritten(path, change)
+    with pytest.raises(ModelFileError, match=message):
+        DIKMeans.load(path)

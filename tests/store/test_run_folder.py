@@ -195,3 +195,34 @@ def test_pictures_of_any_number_of_channels_can_be_looked_at(tmp_path):
         with Image.open(tmp_path / "x.png") as image:
             modes[channels] = image.mode, image.size
     assert modes == {2: ("L", (7, 6)), 3: ("RGB", (7, 6)), 5: ("L", (7, 6))}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda info: info["input"].update(shape=5), r"run.json .*'shape' is '5'"),
+        (lambda info: info["input"].update(limit=float("inf")), "does not say where the images come from"),
+        (lambda info: info["input"].update(limit="5"), "does not say where the images come from"),
+        (lambda info: info.update(distortion=[]), r"'distortion' is"),
+        (lambda info: info.update(sizes=3), r"'sizes' is '3'"),
+        (lambda info: info.pop("sizes"), r"'sizes' is missing"),
+    ],
+)
+def test_entries_of_the_wrong_kind_are_refused(made, tmp_path, change, message):
+    _, _, write = made
+    place = write(tmp_path / "run") / "run.json"
+    info = json.loads(place.read_text())
+    change(info)
+    place.write_text(json.dumps(info))
+    with pytest.raises(RunFolderError, match=message):
+        open_run(tmp_path / "run")
+
+
+def test_options_that_are_none_do_not_crash_a_run(made, tmp_path):
+    _, _, write = made
+    place = write(tmp_path / "run") / "run.json"
+    info = json.loads(place.read_text())
+    info["input"]["options"] = {"size": 5}
+    place.write_text(json.dumps(info))
+    with pytest.raises(RunFolderError, match="cannot be read again"):
+        open_run(tmp_path / "run").load_images()

@@ -24,9 +24,17 @@ import numpy as np
 from dikmeans.align.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
 from dikmeans.align.pyramid import build_pyramid, pyramid_grids
 from dikmeans.align.solvers import Solver, Stage, Status
-from dikmeans.align.threads import single_blas_thread
+from dikmeans.align.threads import run_threads, single_blas_thread
 from dikmeans.warp.basis import Affine, Warp
-from dikmeans.warp.sampling import PADDING, Sampler, make_sampler, pad, render_pairs, render_places
+from dikmeans.warp.sampling import (
+    PADDING,
+    Sampler,
+    back_project,
+    make_sampler,
+    pad,
+    render_pairs,
+    render_places,
+)
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016
@@ -96,6 +104,8 @@ class Aligner:
 
     dtype: Any = np.float32
     exact = False
+    # pixels of images that `fit` should get at once, one call at a time; None: as suits threads and caches
+    chunk_pixels: int | None = None
 
     def __init__(
         self,
@@ -250,9 +260,8 @@ class Aligner:
         fits.deltas[:] = start
         deltas, status = fits.deltas.reshape(n * k, 2, -1), fits.status.reshape(-1)
         status[:] = Status.PRUNED
-        costs = np.empty(n * k, np.float32)
         sharp = self._pairs(images, bank.pictures, energies)
-        evaluate_pairs(bank.problems[0, False], sharp, deltas, costs)
+        costs = self._evaluate(bank.problems[0, False], sharp, deltas)
         chosen = _near_best(costs.reshape(n, k), prune)
         if keep is not None:
             chosen[np.arange(n), keep] = True
@@ -275,18 +284,10 @@ class Aligner:
         key = (stage.level, stage.affine)
         problem, curvature = bank.problems[key], bank.curvatures[key]
         some = np.zeros((len(active), 2, problem.n_basis), np.float32) if stage.affine else deltas[active]
-        some_costs, some_status = np.empty(len(active), np.float32), status[active]
-        self.solver.minimise(
-            problem,
-            pairs.subset(active),
-            curvature,
-            stage.evaluations,
-            some,
-            some_costs,
-            some_status,
+        some, costs[active], status[active] = self._minimise(
+            problem, pairs.subset(active), curvature, stage.evaluations, some
         )
         deltas[active] = some @ self._embedding.T.astype(np.float32) if stage.affine else some
-        costs[active], status[active] = some_costs, some_status
 
     def _retry_from_identity(
         self,
@@ -317,9 +318,8 @@ class Aligner:
     ) -> None:
         """Cost on the sharp pictures of the pairs that were pruned, as far as they got."""
         pruned = np.setdiff1d(np.arange(len(costs)), active, assume_unique=True)
-        some = np.empty(len(pruned), np.float32)
-        evaluate_pairs(bank.problems[0, False], pairs.subset(pruned), deltas[pruned], some)
-        costs[pruned], status[pruned] = some, Status.PRUNED
+        costs[pruned] = self._evaluate(bank.problems[0, False], pairs.subset(pruned), deltas[pruned])
+        status[pruned] = Status.PRUNED
 
     def _pairs(self, images: np.ndarray, centroids: np.ndarray, energies: np.ndarray) -> Pairs:
         """All pairs of images with centroids, image by image, on one level."""
@@ -346,12 +346,47 @@ class Aligner:
             costs[rows] = np.einsum("ni,ij,nj->n", flat[rows], matrix, flat[rows], optimize=True)
         return costs
 
+    # -- the work on pixels ----------------------------------------------------------------------
+
+    def _evaluate(self, problem: Problem, pairs: Pairs, deltas: np.ndarray) -> np.ndarray:
+        """Cost of every pair at its `deltas`."""
+        costs = np.empty(len(deltas), np.float32)
+        evaluate_pairs(problem, pairs, deltas, costs)
+        return costs
+
+    def _minimise(
+        self, problem: Problem, pairs: Pairs, curvature: np.ndarray, evaluations: int, deltas: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Parameters, costs and status of every pair after a descent from its `deltas`, which may be lost."""
+        costs, status = np.empty(len(deltas), np.float32), np.empty(len(deltas), np.int8)
+        self.solver.minimise(problem, pairs, curvature, evaluations, deltas, costs, status)
+        return deltas, costs, status
+
     def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
         """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis) for each i."""
         out = np.empty((len(which), pictures.shape[1], self.warp.grid.n_pixels), np.float32)
         templates = pad(pictures, self.border)
         render_pairs(self.sampler, templates, np.asarray(which), np.ascontiguousarray(deltas), out)
         return out.reshape(len(which), *pictures.shape[1:])
+
+    def back_project(
+        self,
+        templates: np.ndarray,
+        targets: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray,
+        deltas: np.ndarray,
+        push: np.ndarray,
+        mass: np.ndarray,
+        n_jobs: int | None = None,
+    ) -> None:
+        """Sums over images for the centroid update; see `dikmeans.warp.sampling.back_project`."""
+
+        def project(members: np.ndarray) -> None:
+            back_project(self.sampler, templates, targets, members, labels, weights, deltas, push, mass)
+
+        # a thread a cluster: each sum belongs to one thread, and keeps the order of the images
+        run_threads(project, [np.flatnonzero(labels == k) for k in range(len(templates))], n_jobs)
 
     def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
         """``pictures[i]`` (C, rows, columns) at its own places ``pixels[i]`` (rows, columns, 2)."""

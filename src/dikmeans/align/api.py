@@ -25,6 +25,7 @@ def pairwise_cost(
     solver: str | Solver = "quasi-newton",
     image_shape: ImageShape | None = None,
     n_jobs: int | None = -1,
+    device: str | None = None,
 ) -> np.ndarray:
     """Deformation-invariant cost between every image and every centroid.
 
@@ -41,7 +42,9 @@ def pairwise_cost(
     image_shape : tuple of int, optional
         Shape of the pictures if X is flat.
     n_jobs : int, default=-1
-        Threads; -1 for all cores.
+        Threads; -1 for all cores that are ours, see `dikmeans.align.cores`.
+    device : str, optional
+        A device of PyTorch's that does the work, such as "cuda"; see `make_aligner`.
 
     Returns
     -------
@@ -68,6 +71,7 @@ def pairwise_cost(
         direction=direction,
         border=border,
         solver=solver,
+        device=device,
     )
     bank = aligner.bank(centroid_pictures.astype(aligner.dtype))
     return cost_matrix(aligner, images.astype(aligner.dtype), bank, n_jobs=n_jobs)
@@ -83,6 +87,7 @@ def align(
     direction: str = DEFAULT_DIRECTION,
     border: str = "zero",
     solver: str | Solver = "quasi-newton",
+    device: str | None = None,
 ) -> Alignment:
     """Warp one picture onto another.
 
@@ -92,6 +97,8 @@ def align(
     warp, landmarks, smoothness, direction, border, solver
         The measure; see `make_aligner`. With direction "image-to-centroid" `x` is warped, with
         "centroid-to-image" `centroid` is.
+    device : str, optional
+        A device of PyTorch's that does the work, such as "cuda"; see `make_aligner`.
 
     Returns
     -------
@@ -107,6 +114,7 @@ def align(
         direction=direction,
         border=border,
         solver=solver,
+        device=device,
     )
     return align_to_own(aligner, images, centroids, shape, n_jobs=1)[0]
 

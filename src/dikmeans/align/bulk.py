@@ -20,8 +20,13 @@ CHUNK_PIXELS = 50_000
 
 
 def chunks(n: int, n_pixels: int) -> Iterator[slice]:
-    """Slices of a set of `n` images of `n_pixels` each."""
-    size = max(1, min(512, CHUNK_PIXELS // max(1, n_pixels)))
+    """Slices of a set of `n` images of `n_pixels` each, as suit a thread."""
+    return slices(n, min(512, CHUNK_PIXELS // max(1, n_pixels)))
+
+
+def slices(n: int, size: int) -> Iterator[slice]:
+    """Slices of `n` rows, of `size` rows each (one at least)."""
+    size = max(1, size)
     for first in range(0, n, size):
         yield slice(first, min(first + size, n))
 
@@ -70,6 +75,9 @@ def _gather(
         )
         return fits[wanted]
 
-    parts = list(chunks(len(images), images[0].size))
+    if aligner.chunk_pixels is None:
+        parts = list(chunks(len(images), images[0].size))
+    else:  # a device: parallel in itself, and happiest with much at a time
+        parts, n_jobs = list(slices(len(images), aligner.chunk_pixels // images[0].size)), 1
     results = run_threads(job, parts, n_jobs)
     return [np.concatenate(arrays) for arrays in zip(*results, strict=True)]

@@ -24,6 +24,7 @@ class EuclideanAligner:
     dtype: Any = np.float64
     exact = True
     n_basis = 0
+    chunk_pixels: int | None = None
 
     def __init__(self, warp: Warp, *, direction: str):
         self.warp = warp

@@ -73,7 +73,7 @@ def _lattice(warp: Warp) -> np.ndarray:
     return np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _evaluate(centres, radial, affine, y, x, value, slope):
     """F at (y, x) into `value` (2,), its derivative into `slope` (2, 2), ``slope[a, b] = dF_a / dp_b``."""
     for a in range(2):

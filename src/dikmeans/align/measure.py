@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ def make_aligner(
     border: str = "zero",
     solver: str | Solver = "quasi-newton",
     stiffness: np.ndarray | None = None,
+    device: str | None = None,
 ) -> Aligner | EuclideanAligner:
     """The measure for pictures of `shape` (rows, columns[, channels]).
 
@@ -46,6 +49,10 @@ def make_aligner(
     solver : {"quasi-newton", "adam"} or Solver
     stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
         A penalty of its own for each centroid; see `Aligner`.
+    device : str, optional
+        Where the work is done: by the compiled loops on the processor if None, otherwise by PyTorch (the
+        extra ``[deep]``) on that device: "cuda", "cuda:1", or "cpu". Without a warp there is too little of
+        it to be worth the way, and it is done on the processor in any case.
     """
     if not (isinstance(smoothness, (int, float, np.integer, np.floating)) and 0 <= smoothness < np.inf):
         raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")
@@ -55,9 +62,10 @@ def make_aligner(
         raise ValueError(f"border={border!r}: expected one of {', '.join(PAD_MODES)}.")
     family = make_warp(warp, (shape[0], shape[1]), landmarks)
     method = make_solver(solver)
+    make = Aligner if device is None else _on(device)
     if family.name == "none":
         return EuclideanAligner(family, direction=direction)
-    return Aligner(
+    return make(
         family,
         smoothness=float(smoothness),
         direction=direction,
@@ -65,3 +73,13 @@ def make_aligner(
         solver=method,
         stiffness=stiffness,
     )
+
+
+def _on(device: str) -> Callable[..., Aligner]:
+    """What makes aligners for a device of PyTorch's; checks that it can be used, and imports PyTorch."""
+    from dikmeans.align.device.choice import torch_device
+
+    found = torch_device(device)
+    from dikmeans.align.device.aligner import DeviceAligner
+
+    return partial(DeviceAligner, device=found)

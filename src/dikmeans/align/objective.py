@@ -77,7 +77,7 @@ class Problem(NamedTuple):
         return len(self.sampler.phi)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def residual(corners, rows, columns, target, gain, first, slopes):
     """Squared residual of one channel times the gain; adds residual times template slope into `slopes`."""
     cost = np.float32(0)
@@ -100,7 +100,7 @@ def residual(corners, rows, columns, target, gain, first, slopes):
     return gain * cost
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def project(sampler, slopes, gradient):
     """Phi^T times the slopes: the data term's gradient (halved) in `gradient` (2, n_basis)."""
     phi, scale = sampler.phi, sampler.scale
@@ -133,7 +133,7 @@ def project(sampler, slopes, gradient):
         j += 1
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def add_penalty(penalty, delta, gradient):
     """Return delta^T Q delta; `gradient`, halved on entry, becomes the whole gradient."""
     n_basis = delta.shape[1]
@@ -149,7 +149,7 @@ def add_penalty(penalty, delta, gradient):
     return cost
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def evaluate(problem, pairs, pair, delta, gradient, work, cells):
     """Cost of pair number `pair` at `delta` (2, n_basis); its gradient goes into `gradient`.
 

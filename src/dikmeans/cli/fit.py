@@ -83,6 +83,7 @@ def fit(
     ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
+    device: options.Device = None,
 ) -> None:
     """Cluster the pictures in INPUT into K shapes.
 
@@ -101,6 +102,7 @@ def fit(
             n_init=runs,
             random_state=seed,
             n_jobs=jobs,
+            device=device,
         )
         place = options.source_of(source, split, size=size, invert=invert, colour=colour, limit=limit)
         if dry_run:

@@ -97,6 +97,14 @@ Jobs = Annotated[
     int | None,
     typer.Option(help="Threads; -1 for all cores. Changes no result.", rich_help_panel=_MODEL),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="cuda|cuda:N|cpu",
+        help="Align on a device of PyTorch's ([deep]); otherwise by compiled loops.",
+        rich_help_panel=_MODEL,
+    ),
+]
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print the result as JSON, for scripts.", rich_help_panel=_OUTPUT),
@@ -130,11 +138,14 @@ def source_of(
 
 def make_model(n_clusters: int, **parameters: Any) -> DIKMeans:
     """An estimator with the parameters that were given; the others keep its defaults."""
+    from dikmeans.align.device.choice import torch_device
     from dikmeans.cluster import DIKMeans
 
     model = DIKMeans(n_clusters, **{name: v for name, v in parameters.items() if v is not None})
     with values_explained():
         model._validate_params()
+        if model.device is not None:  # whether it can be had is better known before pictures are read
+            torch_device(model.device)
     return model
 
 

@@ -222,6 +222,7 @@ def write_best(best: Outcome, folder: Path, number: int) -> str:
         "centroids": best.centroids,
         "first_centroids": best.first_centroids,
         "labels": best.labels,
+        "cluster_weights": best.cluster_weights,
     }
     if best.stiffness is not None:
         tensors["stiffness"] = best.stiffness
@@ -238,6 +239,7 @@ def read_best(path: Path) -> Outcome:
         tensors["first_centroids"],
         tensors.get("stiffness"),
         tensors["labels"],
+        tensors["cluster_weights"],
         float(header["distortion"]),
         read_history(header["history"]),
     )

@@ -17,33 +17,24 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from dikmeans.align import Adam, Alignments, Solver, make_aligner
 from dikmeans.align.aligner import DIRECTIONS
 from dikmeans.align.api import align_to_own
-from dikmeans.align.bulk import cost_matrix
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
 from dikmeans.cluster.checkpoint import open_memory
+from dikmeans.cluster.costs import Summary, all_costs, cheapest, lowest_costs
 from dikmeans.cluster.fingerprint import fingerprint_of
-from dikmeans.cluster.population import Population
+from dikmeans.cluster.intake import Intake
+from dikmeans.cluster.partial_fit import PartialFit
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
 from dikmeans.cluster.run import Outcome, Plan
 from dikmeans.cluster.runs import best_of_runs
 from dikmeans.cluster.seeding import SEEDINGS
 from dikmeans.cluster.task import PRUNE_COLD
-from dikmeans.images import (
-    ImageShape,
-    as_pictures,
-    flatten,
-    from_channels_first,
-    refuse_non_finite,
-    stack,
-    table_rules,
-    to_channels_first,
-)
-from dikmeans.normalise import NORMALISERS, choose_normaliser
+from dikmeans.images import ImageShape, from_channels_first, to_channels_first
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -53,6 +44,8 @@ AUTO_MIN_SWAPS = 10
 
 
 class DIKMeans(
+    Intake,
+    PartialFit,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -132,7 +125,13 @@ class DIKMeans(
         without `image_shape` is taken as pictures of one row: signals.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=-1
-        Threads; -1 for all cores. The result does not depend on it.
+        Threads; -1 for all cores that are ours: fewer in workers of joblib or Dask and beside other calls
+        of the process, see `dikmeans.align.cores`. The result does not depend on it.
+    device : str or None, default=None
+        Where images are aligned: by compiled loops on the processor (None), or by PyTorch, the extra
+        ``dikmeans[deep]``, on one of its devices: "cuda", "cuda:1" (a certain one), "cpu" (to compare).
+        The same algorithm, but not to the last digit, so that a few images may end up elsewhere.
+        A matter of the machine, not of the model: a file does not keep it.
     verbose : int, default=0
         Show a line of progress on standard error. For progress bars see
         ``sklearn.callback.ProgressBar`` and `set_callbacks`.
@@ -143,6 +142,8 @@ class DIKMeans(
         The centroids.
     labels_ : int array of shape (N,)
         The cluster of each image; equal to ``predict(X)``.
+    cluster_weights_ : array of shape (K,)
+        Weight of the members of each cluster: their number, without sample weights.
     inertia_ : float
         Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
         scratch as `predict` does. The last entry of `history_`, with alignments that were improved
@@ -207,6 +208,7 @@ class DIKMeans(
         "image_shape": ["array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+        "device": [str, None],
         "verbose": ["verbose"],
     }
 
@@ -233,6 +235,7 @@ class DIKMeans(
         image_shape: ImageShape | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
+        device: str | None = None,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
@@ -255,6 +258,7 @@ class DIKMeans(
         self.image_shape = image_shape
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @classmethod
@@ -319,6 +323,9 @@ class DIKMeans(
         Parameters
         ----------
         X : array of shape (N, rows, columns), (N, rows, columns, channels) or (N, features)
+            May be bigger than memory: a memory map, an array of zarr or h5py, or an iterator of arrays of
+            images is read piece by piece, a Dask array by the workers of the cluster the program is
+            connected to. See docs/scale.md.
         y : ignored
         sample_weight : array of shape (N,), optional
             Weight of each image.
@@ -337,54 +344,27 @@ class DIKMeans(
             It cannot be written, for instance because the disk is full; the one before is intact. (An
             OSError.)
         """
-        images = self._check_images(X, reset=True)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        self._check_enough(images, weights)
-        population = Population(images, weights)
+        with self._population(X, sample_weight) as population:
+            self._fit(population, checkpoint)
+        return self
+
+    def _fit(self, population: Any, checkpoint: Any) -> None:
+        """Find centroids and labels of a population."""
         plan = self._plan()
         self.solver_ = make_solver(self.solver)
 
-        # with given centroids nothing is left to chance: one run is all there is
-        n_runs = self.n_init if isinstance(self.init, str) else 1
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs)
-        progress = Progress(self, n_runs)
+        seeds = self._seeds()
+        progress = Progress(self, len(seeds))
         with open_memory(checkpoint, seeds, lambda: fingerprint_of(self, plan, population, seeds)) as memory:
             outcome = best_of_runs(plan, population, memory, progress)
         self._keep(outcome)
+        self._first_images = None
         progress.end()
-        return self
 
-    def _check_images(self, X: Any, *, reset: bool) -> np.ndarray:
-        """X, checked, as normalised pictures (N, C, rows, columns)."""
-        X = stack(X)
-        wanted = self.image_shape if reset else self._shape_for_new(X)
-        table, shape = flatten(X, wanted)
-        table = validate_data(self, table, reset=reset, **table_rules(table))
-        refuse_non_finite(table)
-        images = to_channels_first(table, shape)
-        if reset:
-            self.image_shape_ = shape
-            self.normalize_ = choose_normaliser(images) if self.normalize == "auto" else self.normalize
-        return NORMALISERS[self.normalize_](images)
-
-    def _shape_for_new(self, X: Any) -> ImageShape | None:
-        """What new images must look like; sizes that differ are refused in the user's words."""
-        check_is_fitted(self)
-        shape = X.shape[1:]
-        if len(shape) in (2, 3) and shape != self.image_shape_:
-            raise ValueError(
-                f"X has images of shape {shape}, but this {type(self).__name__} was fitted on images of "
-                f"shape {self.image_shape_}. Resize the images, or fit anew."
-            )
-        # a flat X of the wrong width is left to scikit-learn, which says it in its usual words
-        flat_misfit = len(shape) == 1 and shape[0] != self.n_features_in_
-        return None if flat_misfit else self.image_shape_
-
-    def _check_enough(self, images: np.ndarray, weights: np.ndarray) -> None:
-        weighty = int((weights > 0).sum())
-        if weighty < self.n_clusters:
-            with_weight = "" if weighty == len(images) else " with positive sample_weight"
-            raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
+    def _seeds(self) -> list[int]:
+        """Of the runs; with given centroids nothing is left to chance, and one run is all there is."""
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs).tolist()
 
     def _plan(self) -> Plan:
         n_swaps = self.n_swaps
@@ -411,16 +391,6 @@ class DIKMeans(
         plan.aligner(self.warp, 1.0, None)  # whatever is wrong with the measure is said before any work
         return plan
 
-    def _given_centroids(self) -> np.ndarray:
-        given = stack(self.init)
-        centroids, shape = as_pictures(given, self.image_shape_ if given.ndim == 2 else None, "init")
-        if len(centroids) != self.n_clusters or shape != self.image_shape_:
-            raise ValueError(
-                f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
-                f"{self.n_clusters} of shape {self.image_shape_} are needed."
-            )
-        return NORMALISERS[self.normalize_](centroids)
-
     def _aligner(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
         return make_aligner(
             self.image_shape_,
@@ -431,6 +401,7 @@ class DIKMeans(
             border=self.border,
             solver=self.solver,
             stiffness=stiffness,
+            device=self.device,
         )
 
     def _keep(self, outcome: Outcome) -> None:
@@ -438,6 +409,7 @@ class DIKMeans(
         self.cluster_centers_ = from_channels_first(outcome.centroids, self.image_shape_)
         self.init_centers_ = from_channels_first(outcome.first_centroids, self.image_shape_)
         self.labels_ = outcome.labels
+        self.cluster_weights_ = outcome.cluster_weights
         self.inertia_ = outcome.distortion
         self.stiffness_ = outcome.stiffness
         self.history_ = outcome.history
@@ -458,15 +430,20 @@ class DIKMeans(
         flat = self.cluster_centers_.reshape(self.n_clusters, -1)
         return to_channels_first(flat, self.image_shape_)
 
-    def _costs(self, images: np.ndarray, *, prune: float) -> np.ndarray:
-        aligner = self._aligner(self.warp, stiffness=self.stiffness_)
-        bank = aligner.bank(self._centroid_pictures().astype(aligner.dtype))
-        images = images.astype(aligner.dtype, copy=False)
-        return cost_matrix(aligner, images, bank, prune=prune, n_jobs=self.n_jobs)
+    def _evaluate(self, images: Any, prune: float, summarise: Summary) -> np.ndarray:
+        """What `summarise` makes of the costs (N, K) of a population to the centroids."""
+        return images.evaluate(
+            self._aligner(self.warp, stiffness=self.stiffness_),
+            self._centroid_pictures(),
+            prune=prune,
+            summarise=summarise,
+            n_jobs=self.n_jobs,
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each image, an int array of shape (N,)."""
-        return self.decision_costs(X).argmin(axis=1).astype(np.int32)
+        with self._new_images(X) as images:
+            return self._evaluate(images, PRUNE_COLD, cheapest)
 
     def decision_costs(self, X: Any) -> np.ndarray:
         """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
@@ -474,8 +451,8 @@ class DIKMeans(
         Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
         them all.
         """
-        check_is_fitted(self)
-        return self._costs(self._check_images(X, reset=False), prune=PRUNE_COLD)
+        with self._new_images(X) as images:
+            return self._evaluate(images, PRUNE_COLD, all_costs)
 
     def transform(self, X: Any) -> np.ndarray:
         """The cost of each image to each centroid, shape (N, K).
@@ -483,9 +460,8 @@ class DIKMeans(
         Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
         near-ties the cheapest centroid here is another than the predicted one.
         """
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
-        return self._costs(images, prune=np.inf).astype(images.dtype, copy=False)
+        with self._new_images(X) as images:
+            return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the cost of each image to each centroid."""
@@ -497,10 +473,9 @@ class DIKMeans(
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the distortion of X: the higher, the better the centroids fit."""
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        return -float(weights @ self._costs(images, prune=PRUNE_COLD).min(axis=1))
+        with self._new_images(X) as images:
+            costs = self._evaluate(images, PRUNE_COLD, lowest_costs)
+        return -float(_check_sample_weight(sample_weight, costs, dtype=np.float64) @ costs)
 
     def align(self, X: Any, labels: Any = None) -> Alignments:
         """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.
@@ -520,8 +495,8 @@ class DIKMeans(
         >>> alignment.warped.shape, alignment.grid.shape
         ((8, 8), (8, 8, 2))
         """
-        check_is_fitted(self)
-        images = self._check_images(X, reset=False)
+        with self._new_images(X) as population:
+            images = population.in_memory().images  # alignments are pictures, all of them
         alignments = align_to_own(
             self._aligner(self.warp, stiffness=self.stiffness_),
             images,

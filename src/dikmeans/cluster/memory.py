@@ -11,6 +11,12 @@ from dikmeans.warp.basis import make_warp
 _SINGLE, _DOUBLE, _BYTE = 4, 8, 1
 # While images are aligned anew there are the old state, the new one in chunks, and the new one put together.
 STATES_AT_ONCE = 3
+# What the images of a shard take, and at most their state.
+SHARD_BYTES = 16 * 2**20
+# A shard's images as they are read, in single precision, and normalised (twice: less their mean, and scaled).
+COPIES_OF_A_SHARD = 4
+# At the end labels are there shard by shard, joined, and sorted to see which clusters have any.
+COPIES_OF_LABELS = 3
 
 
 def state_bytes(n_images: int, n_clusters: int, n_basis: int) -> int:
@@ -21,6 +27,12 @@ def state_bytes(n_images: int, n_clusters: int, n_basis: int) -> int:
     return n_images * n_clusters * (_DOUBLE + 2 * n_basis * _SINGLE + _BYTE)
 
 
+def images_per_shard(shape: tuple[int, ...], n_clusters: int, n_basis: int) -> int:
+    """How many images are read at a time, of a set that is not in memory."""
+    image, state = int(np.prod(shape)) * _SINGLE, state_bytes(1, n_clusters, n_basis)
+    return max(1, SHARD_BYTES // max(image, state))
+
+
 def estimate_memory(
     n_images: int,
     shape: tuple[int, ...],
@@ -29,6 +41,7 @@ def estimate_memory(
     warp: str = "tps",
     landmarks: Any = "auto",
     search_size: int | None = None,
+    streamed: bool = False,
 ) -> int:
     """Bytes that a fit of single-precision images needs at most, the images themselves included.
 
@@ -46,19 +59,36 @@ def estimate_memory(
         As in `DIKMeans`.
     search_size : int, optional
         Images in the sample of the search; by default all.
+    streamed : bool, default=False
+        Whether the images are read piece by piece (a memory map, zarr, an iterator): then a shard takes
+        the place of all images, and what grows with their number is the label of each, four bytes, three
+        times at the end.
 
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, search_size=4000) / 1e6)
     661
+    >>> round(estimate_memory(10_000_000, (28, 28), 10, search_size=4000, streamed=True) / 1e6)
+    350
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis
     sample = min(n_images, search_size or n_images)
+    stiffness = n_clusters * (2 * n_basis) ** 2 * _DOUBLE
+    # plain K-means, the first lesson of the others, works in double precision
+    exact = sample * n_values * _DOUBLE
+    if streamed:
+        at_once = min(n_images, images_per_shard(shape, n_clusters, n_basis))
+        search = (
+            sample * n_values * _SINGLE + exact + STATES_AT_ONCE * state_bytes(sample, n_clusters, n_basis)
+        )
+        shard = at_once * n_values * (COPIES_OF_A_SHARD * _SINGLE + (_DOUBLE if warp == "none" else 0))
+        shard += STATES_AT_ONCE * state_bytes(at_once, n_clusters, n_basis)
+        # the sample and its state are gone before the shards come, but for what the bookmark still holds
+        return search + shard + COPIES_OF_LABELS * n_images * _SINGLE + stiffness
     pictures = 2 * n_images * n_values * _SINGLE
     copies = 0 if sample == n_images else sample * n_values * _SINGLE
-    # plain K-means, the first lesson of the others, works in double precision
-    exact = (n_images if warp == "none" else sample) * n_values * _DOUBLE
+    if warp == "none":
+        exact = n_images * n_values * _DOUBLE
     state = STATES_AT_ONCE * state_bytes(n_images, n_clusters, n_basis)
-    stiffness = n_clusters * (2 * n_basis) ** 2 * _DOUBLE
     return pictures + copies + exact + state + stiffness

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,16 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-from dikmeans.align.aligner import Fits
+from dikmeans.cluster.costs import Summary, evaluate
+from dikmeans.cluster.state_file import read_fits, write_fits
 from dikmeans.cluster.task import Clustering, Task
-from dikmeans.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
-
-STATE_FORMAT, STATE_VERSION = "dikmeans-state", 1
-_STATE_TYPES = {"costs": np.float64, "deltas": np.float32, "status": np.int8}
 
 
 @dataclass(frozen=True)
-class Population:
+class Population(AbstractContextManager):
     """Images in memory.
 
     Attributes
@@ -40,16 +38,35 @@ class Population:
     def __len__(self) -> int:
         return len(self.images)
 
+    def __exit__(self, *_: object) -> None:
+        """Nothing was taken for them."""
+
     @property
     def dtype(self) -> Any:
         """Type of the pixels."""
         return self.images.dtype
 
+    def evaluate(
+        self,
+        aligner: Any,
+        centroids: np.ndarray,
+        *,
+        prune: float,
+        summarise: Summary,
+        n_jobs: int | None,
+    ) -> np.ndarray:
+        """What `summarise` makes of the costs of all images to all centroids."""
+        return evaluate(self.images, aligner, centroids, prune, summarise, n_jobs)
+
+    def in_memory(self) -> Population:
+        """Here they are."""
+        return self
+
     def draw(self, size: int, rng: np.random.RandomState) -> Population:
         """At most `size` of the images that have a weight, in their order; all if there are no more."""
         if len(self) <= size:
             return self
-        chosen = draw_indices(self.weights, size, rng)
+        chosen = draw_indices(self.weights, len(self), size, rng)
         return Population(self.images[chosen], self.weights[chosen])
 
     def under(self, aligner: Any, *, unit_norm: bool, n_jobs: int | None) -> Task:
@@ -77,7 +94,7 @@ class Population:
             Part of the names, so that they do not replace files of other numbers.
         """
         name = f"state-{number:06d}.safetensors"
-        write_tensor_file(folder / name, STATE_FORMAT, STATE_VERSION, {}, clustering.fits._asdict())
+        write_fits(folder / name, clustering.fits)
         return [name]
 
     def read_state(self, folder: Path, names: Sequence[str], centroids: np.ndarray) -> Clustering:
@@ -98,17 +115,8 @@ class Population:
             It cannot be read, or is not there.
         """
         (name,) = names
-        path = folder / name
-        _, tensors = read_tensor_file(path, STATE_FORMAT, STATE_VERSION, "state of a fit")
-        shape = len(self), len(centroids)
-        if set(tensors) != set(_STATE_TYPES) or any(
-            tensors[field].shape[:2] != shape or tensors[field].dtype != kind
-            for field, kind in _STATE_TYPES.items()
-        ):
-            raise TensorFileError(
-                f"{path} does not hold the alignments of {shape[0]} images with {shape[1]}."
-            )
-        return Clustering(centroids, Fits(**tensors), self.weights)
+        fits = read_fits(folder / name, (len(self), len(centroids)))
+        return Clustering(centroids, fits, self.weights)
 
 
 def digest(array: np.ndarray) -> str:
@@ -117,9 +125,9 @@ def digest(array: np.ndarray) -> str:
     return hashlib.blake2b(content.data, digest_size=16).hexdigest()
 
 
-def draw_indices(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
-    """Numbers of `size` images with a weight, or all of them, in ascending order."""
-    heavy = None if (weights > 0).all() else np.flatnonzero(weights > 0)
-    n = len(weights) if heavy is None else len(heavy)
+def draw_indices(weights: np.ndarray | None, n: int, size: int, rng: np.random.RandomState) -> np.ndarray:
+    """Numbers of `size` images with a weight, or all of them, in ascending order; without weights, of `n`."""
+    heavy = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+    n = n if heavy is None else len(heavy)
     chosen = np.sort(sample_without_replacement(n, min(size, n), random_state=rng))
     return chosen if heavy is None else heavy[chosen]

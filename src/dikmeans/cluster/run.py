@@ -131,6 +131,8 @@ class Outcome:
         In the precision of the images.
     stiffness : array of shape (K, 2 n_basis, 2 n_basis) or None
     labels : int32 array of shape (N,)
+    cluster_weights : array of shape (K,)
+        Weight of the members of each cluster.
     distortion : float
     history : History
     """
@@ -139,6 +141,7 @@ class Outcome:
     first_centroids: np.ndarray
     stiffness: np.ndarray | None
     labels: np.ndarray
+    cluster_weights: np.ndarray
     distortion: float
     history: History
 
@@ -251,6 +254,7 @@ class Run:
             self.first_centroids,
             self.stiffness,
             result.labels.astype(np.int32),
+            result.sizes,
             result.distortion,
             self.history,
         )

@@ -35,7 +35,7 @@ from numba import njit
 from dikmeans.align.bulk import chunks
 from dikmeans.align.threads import run_threads
 from dikmeans.images import scale_to_unit_norm
-from dikmeans.warp.sampling import FAST, PADDING, gather, locate, pad, split
+from dikmeans.warp.sampling import PADDING, pad
 
 N_LEAST_SQUARES_STEPS = 3
 
@@ -67,6 +67,9 @@ class UpdateRule(Protocol):
 
     n_passes: int
 
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Sums of that mass (K, 1, 1, 1) that would leave the centroids where they are."""
+
     def gather(
         self,
         aligner: Any,
@@ -86,6 +89,12 @@ class UpdateRule(Protocol):
 def rule_for(aligner: Any) -> UpdateRule:
     """The update that belongs to a measure."""
     return MEAN_OF_WARPED if aligner.exact else _RULES[aligner.direction]
+
+
+def standing_still(aligner: Any, centroids: np.ndarray, weights: np.ndarray) -> Sums:
+    """Sums of images of that weight, cluster by cluster, that would leave the centroids where they are."""
+    mass = weights[:, None, None, None]
+    return Sums(rule_for(aligner).still(centroids, mass), mass, float(min(centroids.min(), 0.0)))
 
 
 def move(
@@ -152,6 +161,9 @@ class _MeanOfWarped:
 
     n_passes = 1
 
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return mass * centroids
+
     def gather(
         self,
         aligner: Any,
@@ -186,6 +198,9 @@ class _LeastSquares:
 
     n_passes = N_LEAST_SQUARES_STEPS
 
+    def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return np.zeros_like(centroids)
+
     def gather(
         self,
         aligner: Any,
@@ -200,12 +215,7 @@ class _LeastSquares:
         targets = images.reshape(*images.shape[:2], -1)
         push = np.zeros(templates.shape)
         mass = np.zeros((len(templates), templates.shape[2]))
-
-        def project(members: np.ndarray) -> None:
-            _back_project(aligner.sampler, templates, targets, members, labels, weights, deltas, push, mass)
-
-        # a thread a cluster: each sum belongs to one thread, and keeps the order of the images
-        run_threads(project, [np.flatnonzero(labels == k) for k in range(len(centroids))], n_jobs)
+        aligner.back_project(templates, targets, labels, weights, deltas, push, mass, n_jobs)
         push = _unpad(push.reshape(len(push), -1, *_padded(centroids)), aligner.border)
         mass = _unpad(mass.reshape(len(mass), 1, *_padded(centroids)), aligner.border)
         return Sums(push, mass, float(images.min()))
@@ -226,43 +236,6 @@ def _add_in_order(sums, pictures, labels, weights):
         row, weight = sums[labels[i]], weights[i]
         for p in range(pictures.shape[1]):
             row[p] += weight * pictures[i, p]
-
-
-@njit(fastmath=FAST, nogil=True, cache=True)
-def _back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
-    """Add up W^T (x - W mu) and W^T 1 of the images `members`, cluster by cluster, on padded pictures."""
-    n_pixels = sampler.base.shape[1]
-    rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
-    cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
-    width = np.uint64(sampler.width)
-    one = np.uint64(1)
-    for i in members:
-        k, weight = labels[i], weights[i]
-        locate(sampler, deltas[i], rows, columns)
-        split(sampler, rows, columns, cells)
-        for c in range(targets.shape[1]):
-            gather(templates[k, c], sampler.width, cells, corners)
-            for p in range(n_pixels):
-                fy, fx = rows[p], columns[p]
-                upper_left, upper_right = (1 - fy) * (1 - fx), (1 - fy) * fx
-                lower_left, lower_right = fy * (1 - fx), fy * fx
-                value = (
-                    upper_left * corners[0, p]
-                    + upper_right * corners[1, p]
-                    + lower_left * corners[2, p]
-                    + lower_right * corners[3, p]
-                )
-                r = weight * (targets[i, c, p] - value)
-                cell = np.uint64(cells[p])
-                push[k, c, cell] += upper_left * r
-                push[k, c, cell + one] += upper_right * r
-                push[k, c, cell + width] += lower_left * r
-                push[k, c, cell + width + one] += lower_right * r
-                if c == 0:
-                    mass[k, cell] += weight * upper_left
-                    mass[k, cell + one] += weight * upper_right
-                    mass[k, cell + width] += weight * lower_left
-                    mass[k, cell + width + one] += weight * lower_right
 
 
 def _padded(pictures: np.ndarray) -> tuple[int, int]:

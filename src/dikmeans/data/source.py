@@ -103,7 +103,8 @@ class Source:
         try:
             name, split, limit = value["name"], value["split"], value["limit"]
             options = {key: tuple(v) if isinstance(v, list) else v for key, v in value["options"].items()}
-            fits = isinstance(name, str) and split in SPLITS and (limit is None or int(limit) > 0)
+            fits = isinstance(name, str) and split in SPLITS
+            fits &= limit is None or (type(limit) is int and limit > 0)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"it does not say where the images come from ({error!r})") from error
         if not fits:

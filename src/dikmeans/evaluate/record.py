@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 FORMAT = "dikmeans-run-1"
 LINE_START = json.dumps({"format": FORMAT})[:-1]
 """How every line begins: by this a torn line is told from a file that is none of ours."""
 
+FIGURES = ("accuracy", "nmi", "ari")
 _VERSIONS_OF = ("dikmeans", "numpy", "numba", "scikit-learn")
 
 
@@ -89,11 +91,38 @@ class RunRecord:
         ValueError
             The line is not a whole record.
         """
-        content = json.loads(line)
-        names = {field.name for field in fields(cls)}
-        if not isinstance(content, dict) or content.pop("format", None) != FORMAT or set(content) != names:
+        try:
+            content = json.loads(line)
+        except RecursionError as error:
+            raise ValueError("lists within lists without end") from error
+        kinds = get_type_hints(cls)
+        if (
+            not isinstance(content, dict)
+            or content.pop("format", None) != FORMAT
+            or set(content) != set(kinds)
+        ):
             raise ValueError(f"not a record of format {FORMAT!r}")
+        for name, kind in kinds.items():
+            if not _is_a(content[name], kind):
+                raise ValueError(f"{name!r} is {str(content[name])[:40]}")
+        for part in ("test", "train"):
+            if not set(FIGURES) <= set(content[part]):
+                raise ValueError(f"{part!r} lacks one of {', '.join(FIGURES)}")
         return cls(**content)
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Whether a JSON value is what a field of a record holds."""
+    if kind is Any:
+        return True
+    if get_origin(kind) is UnionType:
+        return any(_is_a(value, choice) for choice in get_args(kind))
+    if get_origin(kind) is dict:  # JSON's names are always texts
+        _, content = get_args(kind)
+        return isinstance(value, dict) and all(_is_a(entry, content) for entry in value.values())
+    if isinstance(value, bool):  # a kind of int to Python, but not to us
+        return False
+    return isinstance(value, int | float if kind is float else kind)
 
 
 def run_identity(

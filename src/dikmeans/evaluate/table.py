@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 
 from dikmeans.evaluate.paper import CITATION
+from dikmeans.evaluate.record import FIGURES
 from dikmeans.evaluate.summary import Cell, summarise
 
 NOTHING = "—"
@@ -29,11 +30,10 @@ READING = (
     f"{NOTHING}: there is no such figure."
 )
 
-_FIGURES = ("accuracy", "nmi", "ari")
 _CSV_HEADERS = (
     *("data", "data_title", "model", "model_title", "paper_accuracy"),
     *("runs", "runs_wanted", "train_size", "train_available"),
-    *(f"{figure}_{what}" for figure in _FIGURES for what in ("best_by_labels", "label_free", "mean", "sd")),
+    *(f"{figure}_{what}" for figure in FIGURES for what in ("best_by_labels", "label_free", "mean", "sd")),
     *("mean_seconds", "note"),
 )
 
@@ -125,7 +125,7 @@ def table_as_csv(cells: Sequence[Cell]) -> str:
         row += [len(cell.records), cell.n_wanted]
         if cell.records:
             row += [cell.records[0].train_size, cell.records[0].train_available]
-            for figure in _FIGURES:
+            for figure in FIGURES:
                 of = summarise(cell.records, figure)
                 row += [of.best_by_labels, of.label_free, of.mean, of.sd]
             row.append(sum(record.seconds for record in cell.records) / len(cell.records))

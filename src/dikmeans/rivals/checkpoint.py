@@ -55,8 +55,11 @@ class Checkpoint:
             return None
         header = self._content[0]
         try:
-            return {"seed": int(header["seed"]), "learning_rate": float(header["learning_rate"])}
-        except (KeyError, TypeError, ValueError) as error:
+            seed, learning_rate = int(header["seed"]), float(header["learning_rate"])
+            if not (0 <= seed < 2**63 and 0 < learning_rate < float("inf")):
+                raise ValueError(f"seed {str(seed)[:20]}, learning rate {learning_rate}")
+            return {"seed": seed, "learning_rate": learning_rate}
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._damaged(error) from error
 
     def write(self, training: Training, phase: int) -> None:
@@ -89,7 +92,7 @@ class Checkpoint:
             phase = phases[number]
             training.optimizer = phase.make_optimizer(training.network)
             self._restore_optimizer(training, phase, tensors)
-        except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError, RuntimeError) as error:
             raise self._damaged(error) from error
         return number
 

@@ -11,15 +11,16 @@ import numpy as np
 import torch
 
 from dikmeans.images import check_image_shape
-from dikmeans.rivals.networks import make_network
+from dikmeans.rivals.networks import lay_out_network, make_network
 from dikmeans.rivals.tensor_file import (
+    checked_network_tensors,
     load_network_tensors,
     network_tensors,
     read_tensor_file,
     write_tensor_file,
 )
 from dikmeans.rivals.training import Epoch
-from dikmeans.store.model_file import ModelFileError
+from dikmeans.store.model_file import ModelFileError, check_feature_names
 
 FORMAT, VERSION = "dikmeans-rival", 1
 
@@ -54,7 +55,7 @@ def load_rival(cls: Any, path: Any) -> Any:
         return _rebuild(cls, path, header, tensors)
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
         raise ModelFileError(
             f"{path} is damaged or not a dikmeans model: {type(error).__name__}: {error}"
         ) from error
@@ -78,8 +79,9 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     model.history_ = [Epoch(**epoch) for epoch in fitted["history"]]
     model.n_iter_ = len(model.history_)
     model._n_features_out = model.embedding_dim
+    check_feature_names(header["feature_names_in"], model.n_features_in_)
     if header["feature_names_in"]:
-        model.feature_names_in_ = np.asarray(list(header["feature_names_in"]), dtype=object)
+        model.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
 
     labels = tensors["labels"]
     if (
@@ -90,7 +92,10 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     ):
         raise ModelFileError(f"{path}: labels should be whole numbers from 0 to {model.n_clusters - 1}.")
     model.labels_ = labels
-    model.network_ = make_network(model._network_kind, torch.Generator(), **model._network_shape())
+    shape = model._network_shape()
+    # a header may claim any size: the tensors have to have it before memory is taken
+    checked_network_tensors(lay_out_network(model._network_kind, **shape), tensors, path)
+    model.network_ = make_network(model._network_kind, torch.Generator(), **shape)
     load_network_tensors(model.network_, tensors, path)
     model.network_.eval()
     return model

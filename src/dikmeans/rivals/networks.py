@@ -73,6 +73,12 @@ class VariationalAutoencoder(Autoencoder):
         return self.embed(features), self.log_variance(features)
 
 
+def lay_out_network(kind: type[Autoencoder], **shape: Any) -> Autoencoder:
+    """A network that knows the shapes of its weights, but has no memory for them."""
+    with torch.device("meta"):
+        return kind(**shape)
+
+
 def make_network(kind: type[Autoencoder], generator: torch.Generator, **shape: Any) -> Autoencoder:
     """A network with its first weights drawn from `generator`.
 
@@ -80,8 +86,7 @@ def make_network(kind: type[Autoencoder], generator: torch.Generator, **shape: A
     random state is neither used nor moved: modules are laid out without memory first, which skips their
     own initialisation.
     """
-    with torch.device("meta"):
-        network = kind(**shape)
+    network = lay_out_network(kind, **shape)
     network.to_empty(device="cpu")
     for module in network.modules():
         if isinstance(module, (nn.Linear, nn.Conv2d, nn.ConvTranspose2d)):

@@ -41,6 +41,14 @@ def load_network_tensors(network: Any, tensors: dict[str, np.ndarray], path: Pat
     """Set a network to what `network_tensors` gave; every tensor must be there, fit, and be finite."""
     import torch
 
+    found = checked_network_tensors(network, tensors, path)
+    network.load_state_dict({name: torch.as_tensor(array) for name, array in found.items()})
+
+
+def checked_network_tensors(
+    network: Any, tensors: dict[str, np.ndarray], path: Path
+) -> dict[str, np.ndarray]:
+    """What `network_tensors` gave of a network like this one, which need not have memory for it yet."""
     wanted = network.state_dict()
     found = {name.removeprefix("network."): tensors[name] for name in tensors if name.startswith("network.")}
     if set(found) != set(wanted):
@@ -50,4 +58,4 @@ def load_network_tensors(network: Any, tensors: dict[str, np.ndarray], path: Pat
         array = found[name]
         if array.shape != tuple(value.shape) or not np.isfinite(array).all():
             raise ModelFileError(f"{path}: {name} should be finite numbers of shape {tuple(value.shape)}.")
-    network.load_state_dict({name: torch.as_tensor(array) for name, array in found.items()})
+    return found

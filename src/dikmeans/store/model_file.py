@@ -1,9 +1,10 @@
 """Model files: one safetensors file with a versioned JSON header.
 
 Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same
-shape), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the first centroids were given
-``init``; in the metadata one entry
-``dikmeans`` with a JSON object: format, version, parameters, and the fitted values that are not arrays.
+shape), ``cluster_weights`` (K,), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the
+first centroids were given ``init``; in the metadata one entry ``dikmeans`` with a JSON object: format,
+version, parameters, and the fitted values that are not arrays.
+Where the work was done (`device`) is not kept: a model fitted on a GPU is read where there is none.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
 its place first, and moved there when complete.
 """
@@ -11,6 +12,7 @@ its place first, and moved there when complete.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -28,10 +30,12 @@ from dikmeans.images import check_image_shape
 from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
-VERSION = 2
-_TENSORS = {"cluster_centers", "init_centers", "labels"}
+VERSION = 3
+_TENSORS = {"cluster_centers", "cluster_weights", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
+# Parameters that belong to a machine and not to a model.
+_OF_THE_MACHINE = {"device"}
 
 
 class ModelFileError(ValueError):
@@ -43,6 +47,7 @@ def save_model(model: Any, path: Any) -> None:
     parameters = model.get_params(deep=False)
     tensors = {
         "cluster_centers": np.ascontiguousarray(model.cluster_centers_),
+        "cluster_weights": np.ascontiguousarray(model.cluster_weights_),
         "init_centers": np.ascontiguousarray(model.init_centers_),
         "labels": np.ascontiguousarray(model.labels_),
     }
@@ -54,7 +59,9 @@ def save_model(model: Any, path: Any) -> None:
         "format": FORMAT,
         "version": VERSION,
         "dikmeans": version("dikmeans"),
-        "parameters": parameters_as_json(model),
+        "parameters": {
+            name: value for name, value in parameters_as_json(model).items() if name not in _OF_THE_MACHINE
+        },
         "fitted": {
             "image_shape": list(model.image_shape_),
             "n_features_in": int(model.n_features_in_),
@@ -95,7 +102,15 @@ def load_model(cls: type, path: Any) -> Any:
         return _rebuild(cls, path, header, tensors)
     except ModelFileError:
         raise
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
 
 
@@ -125,7 +140,7 @@ def _read_header(path: Path, content: bytes) -> dict[str, Any]:
 
 def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> Any:
     parameters, fitted = dict(header["parameters"]), header["fitted"]
-    known = set(cls._get_param_names())
+    known = set(cls._get_param_names()) - _OF_THE_MACHINE
     odd = (set(header) ^ _HEADER) | (set(parameters) ^ known) | (set(fitted) ^ _FITTED)
     if odd:
         raise ModelFileError(f"{path} has unknown or missing entries: {', '.join(sorted(odd))}.")
@@ -136,6 +151,8 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
 
     if parameters["init"] is None:
         parameters["init"] = tensors["init"]
+    elif not isinstance(parameters["init"], str):
+        raise _damaged(path, "first centroids that were given should be a tensor")
     model = cls(**{name: parameter_from_json(name, value) for name, value in parameters.items()})
     try:
         model._validate_params()
@@ -144,18 +161,21 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         model.normalize_ = fitted["normalize"]
         if model.normalize_ not in NORMALISERS:
             raise ValueError(f"normalize={model.normalize_!r} is not known.")
+    except ValueError as error:
+        raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
+    # before anything is made in a size that the header claims
+    _check_pictures(path, tensors, (model.n_clusters, *shape))
+    try:
         n_parameters = 2 * model._aligner(model.warp).n_basis
     except ValueError as error:
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
-    expected = (model.n_clusters, *shape)
-    for name in ("cluster_centers", "init_centers"):
-        array = tensors[name]
-        if array.shape != expected or array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
     stiffness = tensors.get("stiffness")
     expected = (model.n_clusters, n_parameters, n_parameters)
     if stiffness is not None and not _is_stiffness(stiffness, expected):
         raise _damaged(path, f"stiffness should be positive definite matrices, shape {expected}")
+    weights = tensors["cluster_weights"]
+    if weights.shape != (model.n_clusters,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise _damaged(path, f"cluster_weights should be {model.n_clusters} weights")
     labels = tensors["labels"]
     if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
         raise _damaged(path, f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
@@ -165,22 +185,47 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     names, inertia = header["feature_names_in"], float(fitted["inertia"])
     if not np.isfinite(inertia):
         raise _damaged(path, f"inertia is {inertia}")
-    if names and len(names) != fitted["n_features_in"]:
-        raise _damaged(path, f"there are {len(names)} feature names for {fitted['n_features_in']} features")
+    check_feature_names(names, fitted["n_features_in"])
 
     model.n_features_in_ = int(fitted["n_features_in"])
     model.cluster_centers_ = tensors["cluster_centers"]
     model.init_centers_ = tensors["init_centers"]
+    model.cluster_weights_ = weights.astype(np.float64)
     model.labels_ = labels
     model.inertia_ = inertia
     model.stiffness_ = stiffness
     model.n_iter_ = int(fitted["n_iter"])
-    iterations = [Iteration(**iteration) for iteration in fitted["history"]["iterations"]]
+    iterations = [_iteration(**iteration) for iteration in fitted["history"]["iterations"]]
     model.history_ = History(iterations, str(fitted["history"]["stopped"]))
     model._n_features_out = model.n_clusters
+    model._first_images = None
     if names:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     return model
+
+
+def check_feature_names(names: Any, n_features: int) -> None:
+    """Raise ValueError unless it is a list of as many texts, or an empty one."""
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError("feature names should be texts")
+    if names and len(names) != n_features:
+        raise ValueError(f"there are {len(names)} feature names for {n_features} features")
+
+
+def _check_pictures(path: Path, tensors: dict[str, np.ndarray], expected: tuple[int, ...]) -> None:
+    """Refuse centroids that are not finite numbers of the expected shape; given ones may be flat."""
+    flat = (expected[0], math.prod(expected[1:]))
+    for name in ("cluster_centers", "init_centers", "init"):
+        array = tensors.get(name)
+        if array is None:  # only the last may be absent
+            continue
+        fits = array.shape == expected or (name == "init" and array.shape == flat)
+        if not fits or array.dtype not in (np.float32, np.float64) or not np.isfinite(array).all():
+            raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
+
+
+def _iteration(phase: Any, distortion: Any, moved: Any, seconds: Any) -> Iteration:
+    return Iteration(str(phase), float(distortion), int(moved), float(seconds))
 
 
 def _is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:

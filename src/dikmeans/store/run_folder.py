@@ -91,7 +91,7 @@ class RunFolder:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # all that was said when the run was made
                 images = source.load()
-        except DataError as error:
+        except (DataError, ValueError, TypeError) as error:  # options of the file may be no options at all
             raise RunFolderError(
                 f"The images of {self.path} cannot be read again from {source.name}: {error} If they have "
                 "moved, say where they are now; if they are gone, the run can still be used to predict."
@@ -248,9 +248,9 @@ def open_run(path: Any) -> RunFolder:
         rows = rows_from_csv((path / LABELS).read_bytes())
     except (ValueError, OSError) as error:
         raise _damaged(path / LABELS, error) from error
-    if [row.cluster for row in rows] != model.labels_.tolist():
+    if not rows or [row.cluster for row in rows] != model.labels_.tolist():
         raise _damaged(path / LABELS, f"its {len(rows)} rows are not the labels of {MODEL}")
-    if info["input"]["n_images"] != len(rows) or list(info["input"]["shape"]) != list(model.image_shape_):
+    if info["input"]["n_images"] != len(rows) or info["input"]["shape"] != list(model.image_shape_):
         raise _damaged(path / INFO, f"its images are not those of {MODEL}")
     return RunFolder(path, model, rows, info, source)
 
@@ -267,9 +267,8 @@ def _read_info(path: Path) -> tuple[dict[str, Any], Source]:
             )
         if not known:
             raise ValueError("it does not describe a run")
-        missing = _WANTED - set(info)
-        if missing or not {"n_images", "shape", "checksum"} <= set(info["input"]):
-            raise ValueError(f"entries are missing: {', '.join(sorted(missing)) or 'of the input'}")
+        _check_entries(info, _ENTRIES)
+        _check_entries(info["input"], _INPUT_ENTRIES)
         return info, Source.from_json(info["input"])
     except RunFolderError:
         raise
@@ -279,7 +278,25 @@ def _read_info(path: Path) -> tuple[dict[str, Any], Source]:
         raise _damaged(place, error) from error
 
 
-_WANTED = {"created", "seconds", "interrupted", "parameters", "distortion", "sizes", "history", "input"}
+_ENTRIES: dict[str, Any] = {
+    "created": str,
+    "seconds": int | float,
+    "interrupted": bool,
+    "parameters": dict,
+    "distortion": int | float,
+    "sizes": list,
+    "history": dict,
+    "input": dict,
+}
+_INPUT_ENTRIES: dict[str, Any] = {"title": str, "n_images": int, "shape": list, "checksum": str}
+
+
+def _check_entries(found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name, kind in wanted.items():
+        if name not in found:
+            raise ValueError(f"its entry {name!r} is missing")
+        if not isinstance(found[name], kind):
+            raise ValueError(f"its entry {name!r} is {str(found[name])[:40]!r}")
 
 
 def _damaged(place: Path, why: object) -> RunFolderError:

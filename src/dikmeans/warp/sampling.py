@@ -4,6 +4,8 @@ A template is padded by two pixels on each side before it is sampled, with zeros
 pixels, and coordinates are clamped into the padded picture. Every sample then has four neighbours and
 is taken without a branch, and value and slope are right outside the picture too: a point further
 than one pixel away lies between two equal rows, where the slope is zero.
+
+Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to their origin.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ PAD_MODES = {"zero": "constant", "edge": "edge"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
+# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them runs
+# other code than one that finds their callers in the cache, and sums are reordered in another way.
 
 
 class Sampler(NamedTuple):
@@ -69,7 +73,7 @@ def pad(pictures: np.ndarray, border: str) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(*pictures.shape[:2], -1), dtype=np.float32)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def locate(sampler, delta, rows, columns):
     """Coordinates of all pixels under the warp ``identity + delta``, into `rows` and `columns`."""
     phi, base, scale = sampler.phi, sampler.base, sampler.scale
@@ -96,7 +100,7 @@ def locate(sampler, delta, rows, columns):
         j += 1
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def split(sampler, rows, columns, cells):
     """Turn coordinates into the index of the upper left neighbour and the fractions beyond it."""
     top, left = sampler.limit[0], sampler.limit[1]
@@ -114,7 +118,7 @@ def split(sampler, rows, columns, cells):
         cells[p] = np.uint32(iy * width + ix)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def gather(template, width, cells, corners):
     """Fetch the four neighbours of every cell of one channel, into `corners` (4, n_pixels)."""
     below = np.uint64(width)
@@ -126,7 +130,7 @@ def gather(template, width, cells, corners):
         corners[3, p] = template[i + below + np.uint64(1)]
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def blend(corners, rows, columns, out):
     """Bilinear mean of the four neighbours, into `out` (n_pixels,)."""
     for p in range(out.shape[0]):
@@ -162,3 +166,59 @@ def render_places(sampler, templates, places, out):
         for c in range(templates.shape[1]):
             gather(templates[i, c], sampler.width, cells, corners)
             blend(corners, rows, columns, out[i, c])
+
+
+@njit(fastmath=FAST, nogil=True, cache=True)
+def back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
+    """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over `members`, cluster by cluster.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    templates : array of shape (K, C, padded pixels)
+        The pictures mu.
+    targets : array of shape (N, C, n_pixels)
+        The images x.
+    members : int array
+        Numbers of the images that count.
+    labels, weights : arrays of shape (N,)
+        The cluster of each image, and its weight in the sums.
+    deltas : array of shape (N, 2, n_basis)
+        The warps: W renders a template under ``identity + delta``.
+    push : float64 array of shape (K, C, padded pixels)
+        The first of the sums is added to it.
+    mass : float64 array of shape (K, padded pixels)
+        The second one is added to it.
+    """
+    n_pixels = sampler.base.shape[1]
+    rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
+    cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
+    width = np.uint64(sampler.width)
+    one = np.uint64(1)
+    for i in members:
+        k, weight = labels[i], weights[i]
+        locate(sampler, deltas[i], rows, columns)
+        split(sampler, rows, columns, cells)
+        for c in range(targets.shape[1]):
+            gather(templates[k, c], sampler.width, cells, corners)
+            for p in range(n_pixels):
+                fy, fx = rows[p], columns[p]
+                upper_left, upper_right = (1 - fy) * (1 - fx), (1 - fy) * fx
+                lower_left, lower_right = fy * (1 - fx), fy * fx
+                value = (
+                    upper_left * corners[0, p]
+                    + upper_right * corners[1, p]
+                    + lower_left * corners[2, p]
+                    + lower_right * corners[3, p]
+                )
+                r = weight * (targets[i, c, p] - value)
+                cell = np.uint64(cells[p])
+                push[k, c, cell] += upper_left * r
+                push[k, c, cell + one] += upper_right * r
+                push[k, c, cell + width] += lower_left * r
+                push[k, c, cell + width + one] += lower_right * r
+                if c == 0:
+                    mass[k, cell] += weight * upper_left
+                    mass[k, cell + one] += weight * upper_right
+                    mass[k, cell + width] += weight * lower_left
+                    mass[k, cell + width + one] += weight * lower_right

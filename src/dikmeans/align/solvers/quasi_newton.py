@@ -117,7 +117,7 @@ class QuasiNewton(Solver):
         )
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alphas, out):
     """L-BFGS two-loop recursion: minus the inverse Hessian times the gradient."""
     n = gradient.shape[0]

@@ -16,6 +16,7 @@ import numpy as np
 
 from dikmeans.atomic import atomic_write
 from dikmeans.data.files.home import user_cache
+from dikmeans.data.files.npy import read_npy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,13 +52,14 @@ def derived_array(
     digest = hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:20]
     path = user_cache() / "derived" / f"{name}-{digest}.npy"
     try:
-        cached = np.load(path, allow_pickle=False)
+        with path.open("rb") as stream:
+            cached = read_npy(stream, path.stat().st_size)
         if cached.shape == shape and cached.dtype == np.uint8:
             return cached
         logger.warning("%s is not what was stored there (%s); computing anew", path, cached.shape)
     except FileNotFoundError:
         pass
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # damaged bytes make readers raise nearly anything
         logger.warning("%s cannot be read (%s); computing anew", path, error)
     computed = compute()
     try:

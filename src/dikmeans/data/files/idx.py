@@ -27,6 +27,7 @@ _UNSIGNED_BYTE = 0x08
 _GZIP_MAGIC = b"\x1f\x8b"
 # A header is four bytes an axis and can claim any length: refuse before reserving the memory.
 _LARGEST_ARRAY = 1 << 31
+_PIECE = 1 << 20
 
 
 def read_idx(source: Path | bytes, ndim: int, name: str | None = None) -> NDArray[np.uint8]:
@@ -94,7 +95,7 @@ def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
     size = math.prod(shape)
     if size > _LARGEST_ARRAY:
         raise CorruptFileError(f"{name} claims to hold {size:,} bytes {shape}; that is no image set.")
-    body = stream.read(size)
+    body = _read_up_to(stream, size)
     if len(body) < size:
         raise CorruptFileError(
             f"{name} is cut short: its header promises {size:,} bytes {shape}, it has "
@@ -102,7 +103,17 @@ def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
         )
     if stream.read(1):
         raise CorruptFileError(f"{name} is longer than the {size:,} bytes {shape} its header promises.")
-    return np.frombuffer(body, np.uint8).reshape(shape)
+    array = np.frombuffer(body, np.uint8).reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def _read_up_to(stream: _Readable, size: int) -> bytearray:
+    """At most `size` bytes; memory grows with what is there, not with what is asked for."""
+    body = bytearray()
+    while len(body) < size and (piece := stream.read(min(_PIECE, size - len(body)))):
+        body += piece
+    return body
 
 
 def read_idx_pair(

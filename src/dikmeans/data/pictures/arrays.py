@@ -10,6 +10,7 @@ smallest of 1, 255 and 65535 that is not below their largest.
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from dikmeans.data.errors import CorruptFileError, DataError, MissingDataError, missing_extra
+from dikmeans.data.files.npy import read_npy
 from dikmeans.data.imageset import Card, ImageSet
 from dikmeans.data.pictures.decode import Rendering, reduced_size, warn_reduced
 
@@ -128,8 +130,9 @@ def _read(path: Path, max_bytes: int) -> _Content:
 
 
 def _read_npz(path: Path, stream: IO[bytes], max_bytes: int) -> _Content:
-    with np.load(stream, allow_pickle=False) as arrays:
-        found = arrays.files
+    with zipfile.ZipFile(stream) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        found = list(members)
         candidates = ["images"] if "images" in found else [n for n in found if n not in ("labels", "names")]
         if len(candidates) != 1:
             raise CorruptFileError(
@@ -137,11 +140,13 @@ def _read_npz(path: Path, stream: IO[bytes], max_bytes: int) -> _Content:
                 "'images' (or as the only array), and perhaps 'labels' and 'names'."
             )
         wanted = [*candidates, *(name for name in ("labels", "names") if name in found)]
-        sizes = {info.filename: info.file_size for info in arrays.zip.infolist()}
-        needed = sum(sizes.get(f"{name}.npy", sizes.get(name, 0)) for name in wanted)
+        needed = sum(members[name].file_size for name in wanted)
         if needed > max_bytes:
             raise _too_large(path, needed, max_bytes)
-        read = {name: arrays[name] for name in wanted}
+        read = {}
+        for name in wanted:
+            with archive.open(members[name]) as member:
+                read[name] = read_npy(member, members[name].file_size)
     return _Content(read[candidates[0]], read.get("labels"), read.get("names"))
 
 
@@ -171,7 +176,8 @@ def _as_pictures(array: NDArray[Any], path: Path, max_bytes: int) -> NDArray[np.
                 f"{path} has values that are not finite in {int((~finite).sum())} of {len(array)} pictures; "
                 f"picture {int(finite.argmin())} is the first. Repair or remove them."
             )
-    pictures = array.astype(np.float32) / np.float32(_full_scale(array, path))
+    full_scale = np.float32(_full_scale(array, path))  # refuses what float32 cannot hold
+    pictures = array.astype(np.float32) / full_scale
     return pictures[..., 0] if len(shape) == 4 and shape[3] == 1 else pictures
 
 

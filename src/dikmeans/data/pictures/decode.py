@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 EXTENSIONS = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 )
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _SIXTEEN_BIT_MODES = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _ORIENTATION_TAG = 0x0112
 _ORIENTATIONS_ON_THE_SIDE = (5, 6, 7, 8)
@@ -187,7 +188,8 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
             # nobody.
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content)) as image:
+            # only these: of all others, some are handed to programs (EPS to Ghostscript)
+            with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
                 yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnsafeFileError(
@@ -224,6 +226,10 @@ def _crop(image: Any, box: tuple[int, int, int, int]) -> Any:
 
     top, left, height, width = box
     pixels = np.asarray(image)
+    if height > 2 * pixels.shape[0] or width > 2 * pixels.shape[1]:  # some may lie beyond its edge, not most
+        raise ValueError(
+            f"a part of {height}x{width} should be cut out of its {pixels.shape[0]}x{pixels.shape[1]} pixels"
+        )
     rows = np.clip(np.arange(top, top + height), 0, pixels.shape[0] - 1)
     columns = np.clip(np.arange(left, left + width), 0, pixels.shape[1] - 1)
     return Image.fromarray(pixels[np.ix_(rows, columns)])

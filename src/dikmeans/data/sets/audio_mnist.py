@@ -8,7 +8,6 @@ interrupted and resumed.
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -19,6 +18,7 @@ import numpy as np
 from dikmeans.data.errors import CorruptFileError, MissingDataError
 from dikmeans.data.files.derived import derived_array
 from dikmeans.data.files.progress import Progress
+from dikmeans.data.files.table import read_table
 from dikmeans.data.imageset import Card, ImageSet
 from dikmeans.data.sets.named import SPLITS, Layout, NamedSet, Shelf
 from dikmeans.data.sounds.read import read_sound
@@ -88,24 +88,20 @@ def _read_folders(folder: Path, split: str) -> Voices:
 def _read_index(folder: Path, split: str) -> Voices:
     """``speaker01.ogg`` with all recordings of a speaker, and a table of where each starts."""
     voices: Voices = {}
-    with open(folder / _INDEX, newline="", encoding="utf-8") as stream:
-        table = csv.DictReader(stream)
-        lacking = set(_INDEX_COLUMNS) - set(table.fieldnames or ())
-        if lacking:
+    for number, line in read_table(folder / _INDEX, _INDEX_COLUMNS):
+        try:
+            speaker, digit, rep, start, length = (int(line[name] or "") for name in _INDEX_COLUMNS)
+        except ValueError as error:
             raise CorruptFileError(
-                f"{folder / _INDEX} must have the columns {', '.join(_INDEX_COLUMNS)}; it lacks "
-                f"{', '.join(sorted(lacking))}."
+                f"{folder / _INDEX}, line {number}: expected whole numbers ({error})."
+            ) from error
+        if not 0 <= digit <= 9 or min(rep, start, length) < 0:
+            raise CorruptFileError(
+                f"{folder / _INDEX}, line {number}: expected a digit from 0 to 9, and no negative numbers."
             )
-        for line in table:
-            try:
-                speaker, digit, rep, start, length = (int(line[name]) for name in _INDEX_COLUMNS)
-            except (TypeError, ValueError) as error:
-                raise CorruptFileError(
-                    f"{folder / _INDEX}, line {table.line_num}: expected whole numbers ({error})."
-                ) from error
-            path = folder / f"speaker{speaker:02d}.ogg"
-            if speaker in SPEAKERS[split] and path.exists():
-                voices.setdefault(speaker, []).append(Recording(digit, rep, path, start, length))
+        path = folder / f"speaker{speaker:02d}.ogg"
+        if speaker in SPEAKERS[split] and path.exists():
+            voices.setdefault(speaker, []).append(Recording(digit, rep, path, start, length))
     return {speaker: _in_order(recordings) for speaker, recordings in voices.items()}
 
 

@@ -7,7 +7,6 @@ both.
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dikmeans.data.errors import CorruptFileError, MissingDataError
+from dikmeans.data.files.table import read_table
 from dikmeans.data.files.tree import FileTree, open_tree
 from dikmeans.data.imageset import Card, ImageSet
 from dikmeans.data.pictures.decode import Rendering, decode_picture
@@ -48,6 +48,7 @@ _NAME = re.compile(
 # all, counts.
 _PLACE = re.compile(r"(person(ne)?[0-9]{2})?", re.IGNORECASE)
 _ARCHIVE, _INDEX = "tilt0.zip", "index.csv"
+_BOX_COLUMNS = ("face_cx", "face_cy", "face_w", "face_h")
 
 Box = tuple[int, int, int, int]
 """Top, left, height and width in pixels of the photograph."""
@@ -79,13 +80,10 @@ def _box_from_text(tree: FileTree, member: str) -> Box:
 
 def _read_archive(folder: Path, split: str) -> Photographs:
     """``tilt0.zip`` with the level photographs, and one table for all faces."""
-    with open(folder / _INDEX, newline="", encoding="utf-8") as stream:
-        boxes = {
-            line.get("file"): _box(
-                [line.get(f"face_{what}") for what in ("cx", "cy", "w", "h")], f"{folder / _INDEX}"
-            )
-            for line in csv.DictReader(stream)
-        }
+    boxes = {
+        line["file"]: _box([line[column] for column in _BOX_COLUMNS], f"{folder / _INDEX}, line {number}")
+        for number, line in read_table(folder / _INDEX, ("file", *_BOX_COLUMNS))
+    }
 
     def find_box(tree: FileTree, member: str) -> Box:
         name = PurePosixPath(member).name

@@ -1,0 +1,169 @@
+"""One worker of a Dask cluster against two, and against the local fit; bytes that move in an iteration.
+
+Scheduler and workers are processes of their own on this machine, of one thread each, bound to the loopback
+interface. The same iterations of Lloyd's algorithm over all images are timed in turns: in memory on one
+thread, streamed from a memory map on one thread, on one worker, on two. Bytes are those that the operating
+system has sent and received on all connections of this program (TCP_INFO), with the scheduler's messages.
+
+    python benchmarks/dask_workers.py [--images 8000] [--chunk 500] [--rounds 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import dask.array as da
+import numpy as np
+import zarr
+from distributed import Client
+
+from _common import digits, print_table
+from dikmeans import DIKMeans
+from dikmeans.cluster.history import Iteration
+from dikmeans.cluster.memory import state_bytes
+from dikmeans.cluster.progress import FitListener, listening
+
+N_CLUSTERS, MAX_ITER, N_BASIS = 10, 4, 16
+
+
+@contextmanager
+def cluster(n_workers: int, folder: Path) -> Iterator[str]:
+    """A scheduler and its workers, as processes; the address."""
+    found = folder / f"scheduler-{n_workers}.json"
+    common = ["--no-dashboard", "--scheduler-file", str(found), "--host", "127.0.0.1"]
+    commands = [["distributed.cli.dask_scheduler", *common, "--port", "0"]]
+    commands += n_workers * [["distributed.cli.dask_worker", *common, "--nthreads", "1", "--no-nanny"]]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with ExitStack() as stack:
+        for command in commands:
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-m", *command],
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+            stack.callback(process.terminate)
+            while not found.exists():
+                time.sleep(0.1)
+        yield str(found)
+
+
+def bytes_so_far() -> int:
+    """Sent and received on all TCP connections of this process that are open."""
+    total = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            if not os.readlink(entry).startswith("socket:"):
+                continue
+            with socket.socket(fileno=os.dup(int(entry.name))) as connection:
+                if connection.type == socket.SOCK_STREAM and connection.family == socket.AF_INET:
+                    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+                    total += sum(struct.unpack_from("=QQ", info, 120))  # bytes acked, bytes received
+        except OSError:  # closed in the meantime, or listening
+            continue
+    return total
+
+
+class Marks(FitListener):
+    """When iterations over all images ended, and how many bytes had moved by then."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.bytes: list[int] = []
+
+    def iteration(self, iteration: Iteration) -> None:
+        """Put both down."""
+        self.seconds.append(iteration.seconds)
+        self.bytes.append(bytes_so_far())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--images", type=int, default=8000)
+    parser.add_argument("--chunk", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    images = np.resize(digits(5000)[0][:, 0], (options.images, 28, 28))
+
+    def fit(X: object) -> Marks:
+        marks = Marks()
+        model = DIKMeans(
+            N_CLUSTERS,
+            init=images[:N_CLUSTERS],
+            stiffness="uniform",
+            max_iter=MAX_ITER,
+            tol=0.0,
+            n_jobs=1,
+        )
+        with listening(model, marks):
+            model.fit(X)
+        return marks
+
+    def on(scheduler_file: str, n_workers: int, X: object) -> Marks:
+        with Client(scheduler_file=scheduler_file, set_as_default=True) as client:
+            client.wait_for_workers(n_workers)
+            return fit(X)
+
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        np.save(folder / "images.npy", images)
+        chunks = (options.chunk, 28, 28)
+        zarr.create_array(str(folder / "images.zarr"), data=images, chunks=chunks)
+        lazy = da.from_zarr(str(folder / "images.zarr"))
+        files = {n: stack.enter_context(cluster(n, folder)) for n in (1, 2)}
+        jobs: dict[str, Callable[[], Marks]] = {
+            "in memory": lambda: fit(images),
+            "memory map": lambda: fit(np.load(folder / "images.npy", mmap_mode="r")),
+            "Dask, 1 worker": lambda: on(files[1], 1, lazy),
+            "Dask, 2 workers": lambda: on(files[2], 2, lazy),
+        }
+        found: dict[str, list[Marks]] = {name: [] for name in jobs}
+        for job in jobs.values():
+            job()  # compilation, imports
+        for _ in range(options.rounds):
+            for name, job in jobs.items():
+                found[name].append(job())
+    seconds = {
+        name: float(np.median([s for run in runs for s in run.seconds])) for name, runs in found.items()
+    }
+    state = state_bytes(options.images, N_CLUSTERS, N_BASIS)
+    print(
+        f"{options.images:,} images, K = {N_CLUSTERS}, {len(lazy.chunks[0])} chunks; images "
+        f"{images.nbytes / 1e6:.1f} MB, state {state / 1e6:.1f} MB; load {os.getloadavg()[0]:.1f}\n"
+    )
+
+    def row(name: str) -> list[str]:
+        moved = [n for run in found[name] for n in np.diff(run.bytes)]
+        return [
+            name.ljust(15),
+            f"{seconds[name]:.2f}",
+            f"{seconds[name] / seconds['in memory']:.2f}",
+            f"{seconds['Dask, 1 worker'] / seconds[name]:.2f}",
+            f"{np.median(moved) / 1e3:.0f}" if "Dask" in name else "",
+        ]
+
+    header = [
+        "one thread each",
+        "s an iteration",
+        "/ in memory",
+        "faster than 1 worker",
+        "kB moved an iteration",
+    ]
+    print_table(header, map(row, jobs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What one image costs: processor time of each step, bytes on disk and in memory.
+
+From these figures docs/scale.md computes what large sets take. Processor seconds of one thread, not of the
+clock, so that other programs on the machine do not count; each is the median of a few repeats on real digits.
+
+    python benchmarks/unit_costs.py [--images 3000] [--repeats 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from _common import digits, print_table
+from dikmeans.align import make_aligner
+from dikmeans.cluster.memory import state_bytes
+from dikmeans.cluster.shards import work
+from dikmeans.cluster.state_file import put_aside, read_fits
+
+SHAPE = (28, 28)
+
+
+def cpu_seconds(job: Callable[[], object], repeats: int) -> float:
+    """Median processor time of a job."""
+    job()
+    seconds = []
+    for _ in range(repeats):
+        clock = time.process_time()
+        job()
+        seconds.append(time.process_time() - clock)
+    return float(np.median(seconds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--images", type=int, default=3000)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    n = options.images
+    images = digits(n)[0]
+    raw = (images / images.max() * 255).astype(np.uint8).reshape(n, *SHAPE)
+    weights = np.ones(n)
+    print(f"{n:,} images of 28 x 28 pixels, 4 x 4 landmarks, one thread; load {os.getloadavg()[0]:.1f}\n")
+    aligner = make_aligner(SHAPE)
+
+    def row(k: int, folder: Path) -> list[str]:
+        centroids = images[:k].copy()
+        fits = work.align(images, weights, aligner, centroids, None, 1)
+        rule_passes = 3
+        moved = centroids + np.float32(0.01) * images[k : 2 * k]
+
+        def store() -> None:
+            path = folder / "state"
+            path.unlink(missing_ok=True)
+            put_aside(path, fits)
+            read_fits(path)
+
+        jobs: dict[str, Callable[[], object]] = {
+            "prepare": lambda: work.prepare(raw, 0, shape=SHAPE, normalize="unit"),
+            "cold": lambda: work.align(images, weights, aligner, centroids, None, 1),
+            "warm": lambda: work.align(images, weights, aligner, moved, fits, 1),
+            "pass": lambda: work.gather(images, weights, aligner, centroids.astype(float), fits, 1),
+            "store": store,
+        }
+        cost = {name: cpu_seconds(job, options.repeats) / n * 1e6 for name, job in jobs.items()}
+        return [
+            f"{k}",
+            *(f"{cost[name]:.1f}" for name in jobs),
+            f"{cost['warm'] + rule_passes * cost['pass']:.0f}",
+            f"{cost['cold'] / k:.1f}",
+            f"{cost['warm'] / k:.1f}",
+            f"{state_bytes(1, k, aligner.n_basis):,}",
+        ]
+
+    header = [
+        "K",
+        "read, normalise (us)",
+        "cold (us)",
+        "warm (us)",
+        "sums, a pass (us)",
+        "state to disk and back (us)",
+        "iteration (us)",
+        "cold / K",
+        "warm / K",
+        "state (bytes)",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        print_table(header, (row(k, Path(folder)) for k in (10, 50, 100)))
+    print(f"\nimages: {int(np.prod(SHAPE))} bytes each as uint8, {int(np.prod(SHAPE)) * 4} normalised")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Room on disk for what does not fit into memory, as long as a fit takes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+
+class Scratch:
+    """A temporary folder, made when first needed; it is gone when closed, or with the last who knows of it.
+
+    Parameters
+    ----------
+    purpose : str
+        What lies there, for messages.
+    folder : pathlib.Path, optional
+        Where it is made; by default where the system keeps temporary files, which TMPDIR decides.
+    """
+
+    def __init__(self, purpose: str, folder: Path | None = None):
+        self._purpose = purpose
+        self._parent = folder
+        self._folder: Path | None = None
+        self._numbers = count()
+        self._remove: weakref.finalize | None = None
+
+    def new_path(self) -> Path:
+        """A name for a file."""
+        if self._folder is None:
+            with self.explained():
+                self._folder = Path(tempfile.mkdtemp(prefix="dikmeans-", dir=self._parent))
+            self._remove = weakref.finalize(self, _remove_unless_forked, self._folder, os.getpid())
+        return self._folder / f"{next(self._numbers)}.safetensors"
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Within the block files are written; if that fails, it is said where, and what to do."""
+        try:
+            yield
+        except OSError as error:
+            folder = self._folder or self._parent or tempfile.gettempdir()
+            raise OSError(
+                error.errno,
+                f"{error.strerror or error}, in the folder {folder} for {self._purpose}. Make room there, or "
+                "set the environment variable TMPDIR to a folder on a larger disk.",
+            ) from error
+
+    def close(self) -> None:
+        """Delete the folder."""
+        if self._remove is not None:
+            self._remove()
+
+
+def _remove_unless_forked(folder: Path, owner: int) -> None:
+    """Delete a folder, if this is the process that made it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
