@@ -48,6 +48,8 @@ bench: setup-deep
 	$(python) benchmarks/unit_costs.py
 	$(python) benchmarks/out_of_memory.py
 	$(python) benchmarks/dask_workers.py
+	$(python) benchmarks/checkpoint.py
+	$(python) benchmarks/streaming.py
 	$(python) benchmarks/mnist_fit.py
 
 clean:

@@ -94,11 +94,20 @@ def test_what_is_left_of_a_fit_is_neither_ignored_nor_deleted(place, pictures):
     assert names(place.parent) == ["run.checkpoint"]
 
 
-def test_with_force_it_starts_anew_even_if_the_checkpoint_is_damaged(whole, place, pictures):
-    (place.with_name("run.checkpoint") / "checkpoint.safetensors").write_bytes(b"garbage")
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda path: path.write_bytes(b"garbage"), "safetensors is damaged or not a checkpoint"),
+        (lambda path: path.unlink(), "checkpoint.safetensors is missing"),
+    ],
+)
+def test_with_force_it_starts_anew_even_if_the_checkpoint_is_damaged(whole, place, pictures, harm, message):
+    harm(place.with_name("run.checkpoint") / "checkpoint.safetensors")
+    assert "Pass --resume" in told(invoke("fit", pictures, *OPTIONS, "-o", place))
     refused = invoke("fit", pictures, *OPTIONS, "-o", place, "--resume")
     assert refused.exit_code == 2
-    assert "checkpoint.safetensors is damaged or not a checkpoint" in told(refused)
+    assert message in told(refused)
+    assert "To start anew, pass --force" in told(refused)
     done = invoke("fit", pictures, *OPTIONS, "-o", place, "--force")
     assert done.exit_code == 0, done.output
     assert model_of(place) == model_of(whole)

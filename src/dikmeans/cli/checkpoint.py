@@ -53,9 +53,9 @@ class CheckpointKeeper(Keeper):
 
     def check(self) -> None:
         """Raise `Mistake` if there is nothing to resume, or something that nobody has given up."""
-        from dikmeans.cluster.checkpoint_folder import MANIFEST
+        from dikmeans.cluster.checkpoint_folder import CheckpointFolder
 
-        is_there = (self.folder / MANIFEST).exists()
+        is_there = CheckpointFolder(self.folder).holds_something
         if self._resume and not is_there:
             raise Mistake(f"There is nothing to resume: no checkpoint in {self.folder}. Leave --resume out.")
         if is_there and not (self._resume or self._force):

@@ -71,7 +71,7 @@ class Checkpoint:
         self._named: list[str] = []
         self._stand = "its beginning"
         self._unfinished: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
-        if folder.has_manifest:
+        if folder.holds_something:
             self._read()
         else:
             self._write(None)

@@ -61,22 +61,21 @@ class CheckpointFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = open(self.path / LOCK, "ab")  # open as long as the folder is ours
+            _lock(self._lock)
+            if not os.path.samestat(os.fstat(self._lock.fileno()), os.stat(self.path / LOCK)):
+                raise BlockingIOError  # it was somebody's, who has just deleted it
+        except BlockingIOError as error:
+            self.__exit__()
+            raise CheckpointError(
+                f"The checkpoint {self.path} is in use: another process is fitting with it. Wait until it "
+                "has ended, or use another folder."
+            ) from error
         except OSError as error:
+            self.__exit__()
             raise CheckpointWriteError(
                 error.errno,
                 f"There can be no checkpoint in {self.path}: {error.strerror}. Use another folder.",
                 str(self.path),
-            ) from error
-        try:
-            _lock(self._lock)
-            ours, present = os.fstat(self._lock.fileno()), os.stat(self.path / LOCK)
-            if not os.path.samestat(ours, present):
-                raise FileNotFoundError
-        except (BlockingIOError, FileNotFoundError) as error:  # somebody has it, or is deleting it
-            self._lock.close()
-            raise CheckpointError(
-                f"The checkpoint {self.path} is in use: another process is fitting with it. Wait until it "
-                "has ended, or use another folder."
             ) from error
         return self
 
@@ -85,12 +84,14 @@ class CheckpointFolder:
             self._lock.close()
 
     @property
-    def has_manifest(self) -> bool:
-        """Whether a fit has begun in it."""
-        return (self.path / MANIFEST).exists()
+    def holds_something(self) -> bool:
+        """Whether there is anything of a fit in it, be it damaged."""
+        return any(name == MANIFEST or _NAMED.fullmatch(name) for name in self._names())
 
     def read(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and tensors of the manifest."""
+        if MANIFEST not in self._names():
+            raise self.damaged(f"{MANIFEST} is missing")
         with self.reading():
             return read_tensor_file(self.path / MANIFEST, FORMAT, VERSION, "checkpoint of a fit")
 
@@ -108,8 +109,8 @@ class CheckpointFolder:
 
     def discard(self) -> None:
         """Delete the checkpoint: its files, and the folder if nothing else is in it."""
-        (self.path / MANIFEST).unlink(missing_ok=True)
         self.sweep(())
+        (self.path / MANIFEST).unlink(missing_ok=True)
         (self.path / LOCK).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # not empty: something else is in it
             self.path.rmdir()
@@ -164,15 +165,15 @@ class CheckpointFolder:
                 f"use the images and parameters it was made with. {_START_ANEW}"
             )
 
+    def _names(self) -> set[str]:
+        return {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
+
     def _refuse_foreign(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path} is a file; a checkpoint is a folder. Choose another name.")
-        found = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
-        if MANIFEST in found:
+        if self.holds_something:
             return
-        odd = sorted(name for name in found - {LOCK} if not _LEFT_OVER.fullmatch(name))
-        if any(_NAMED.fullmatch(name) for name in odd):
-            raise self.damaged(f"{MANIFEST} is missing")
+        odd = sorted(name for name in self._names() - {LOCK} if not _LEFT_OVER.fullmatch(name))
         if odd:
             raise CheckpointError(
                 f"{self.path} is not a checkpoint: it holds {odd[0]!r}"
