@@ -149,7 +149,7 @@ def test_a_full_disk_is_said_and_the_checkpoint_kept(whole, place, pictures, mon
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dikmeans.cluster.population.write_tensor_file", full)
+        patch.setattr("dikmeans.cluster.state_file.write_tensor_file", full)
         done = invoke("fit", pictures, *OPTIONS, "-o", place, "--resume")
     assert done.exit_code == 2
     assert "run.checkpoint could not be written: No space left on device. The one before, of run 2" in told(

@@ -375,7 +375,7 @@ def test_a_failing_disk_leaves_the_checkpoint_before(X, tmp_path, monkeypatch, n
             raise OSError(number, os.strerror(number))
         write_tensor_file(path, *args)
 
-    monkeypatch.setattr("dikmeans.cluster.population.write_tensor_file", fail_later)
+    monkeypatch.setattr("dikmeans.cluster.state_file.write_tensor_file", fail_later)
     monkeypatch.setattr("dikmeans.cluster.checkpoint_folder.write_tensor_file", fail_later)
     monkeypatch.setattr(checkpoint_module, "write_tensor_file", fail_later)
     folder = tmp_path / "c"
