@@ -3,6 +3,9 @@ python := .venv/bin/python
 installed := .venv/.installed
 installed_deep := .venv/.installed-deep
 
+# the tests of a file share what they have fitted, so they stay together
+side_by_side := --numprocesses 2 --dist loadfile
+
 .PHONY: setup setup-deep browser demo test test-all bench lint clean
 
 setup: $(installed)
@@ -28,7 +31,7 @@ demo: setup
 
 # everything but what is marked slow
 test: setup-deep browser lint
-	$(python) -m pytest -m "not slow"
+	$(python) -m pytest $(side_by_side) -m "not slow"
 
 # with the slow ones, and with many more damaged files (tests/endurance)
 test-all: setup-deep browser lint

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dikmeans import DIKMeans
+from dikmeans.cluster.progress import FitListener
 
 
 def quick(**parameters) -> DIKMeans:
@@ -37,3 +38,26 @@ def assert_same_fit(one: DIKMeans, other: DIKMeans) -> None:
     assert one.cluster_centers_.dtype == other.cluster_centers_.dtype
     assert one.normalize_ == other.normalize_
     assert one.labels_.dtype == other.labels_.dtype
+
+
+class AtIteration(FitListener):
+    """Does something after the first iteration over all images."""
+
+    def __init__(self, action):
+        self._action = action
+        self.done = False
+
+    def iteration(self, iteration):
+        """Now, perhaps."""
+        if iteration.phase == "all images" and not self.done:
+            self.done = True
+            self._action()
+
+
+class PowerCut(BaseException):
+    """Ends a fit as nothing in it expects."""
+
+
+def cut_power():
+    """Raise it."""
+    raise PowerCut

@@ -12,7 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from sharded_fits import assert_same_fit, quick
+from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, quick
 
 from dikmeans.cluster.progress import FitListener, listening
 from dikmeans.cluster.shards import dask_workers, open_population, open_source
@@ -85,19 +85,6 @@ def recorded(monkeypatch):
     monkeypatch.setattr(DaskWorkers, "total", counting_total)
     yield traffic
     monkeypatch.undo()
-
-
-class AtIteration(FitListener):
-    """Does something after the first iteration over all images."""
-
-    def __init__(self, action):
-        self._action = action
-        self.done = False
-
-    def iteration(self, iteration):
-        if iteration.phase == "all images" and not self.done:
-            self.done = True
-            self._action()
 
 
 def test_the_model_equals_the_one_in_memory_and_the_cluster_forgets_it(cluster, client, pictures, in_memory):
@@ -357,3 +344,17 @@ class TestStates:
 
 def _pretend(fits, path):
     return 1
+
+
+def test_a_fit_that_was_cut_off_goes_on_from_its_checkpoint(client, pictures, tmp_path):
+    X, folder = chunked(pictures), tmp_path / "checkpoint"
+    expected = quick(max_iter=3, tol=0.0).fit(X)
+    model = quick(max_iter=3, tol=0.0)
+    with pytest.raises(PowerCut), listening(model, AtIteration(cut_power)):
+        model.fit(X, checkpoint=folder)
+    calls = []
+    with listening(model, AtIteration(lambda: calls.append(1))):
+        model.fit(X, checkpoint=folder)
+    assert_same_fit(model, expected)
+    assert model.history_.distortion == expected.history_.distortion
+    assert calls  # there was something left to do

@@ -8,9 +8,10 @@ import resource
 import dask.array as da
 import numpy as np
 import pytest
-from sharded_fits import assert_same_fit, in_pieces, quick
+from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, in_pieces, quick
 
 from dikmeans import DIKMeans
+from dikmeans.cluster.progress import listening
 from dikmeans.cluster.shards import workers
 from dikmeans.cluster.shards.population import ShardedTask
 from dikmeans.normalise import representatives
@@ -229,3 +230,21 @@ def test_a_missing_scratch_folder_is_said_with_the_remedy(pictures, on_disk, scr
     scratch.rmdir()
     with pytest.raises(OSError, match=r"No such file .*TMPDIR"):
         quick(init=pictures[:4]).fit(mapped)
+
+
+def test_a_fit_that_was_cut_off_goes_on_from_its_checkpoint(pictures, on_disk, scratch, tmp_path):
+    mapped, folder = on_disk(pictures), tmp_path / "checkpoint"
+    expected = quick(max_iter=3, tol=0.0).fit(mapped)
+    model = quick(max_iter=3, tol=0.0)
+    with pytest.raises(PowerCut), listening(model, AtIteration(cut_power)):
+        model.fit(mapped, checkpoint=folder)
+    assert not list(scratch.iterdir())
+    calls = []
+    with listening(model, AtIteration(lambda: calls.append(1))):
+        model.fit(mapped, checkpoint=folder)
+    assert calls  # there was something left to do
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert model.history_.distortion == expected.history_.distortion
+    with pytest.raises(ValueError, match="other pixels"):
+        model.fit(on_disk(pictures[::-1]), checkpoint=folder)
