@@ -62,6 +62,7 @@ class PartialFit:
         Examples
         --------
         >>> from sklearn.datasets import load_digits
+        >>> from dikmeans import DIKMeans
         >>> X = load_digits().images
         >>> model = DIKMeans(10, search_size=300, random_state=0)
         >>> for first in range(0, 1000, 100):
