@@ -23,7 +23,7 @@ from _common import digits, interleaved, print_table
 from dikmeans.align import make_aligner
 from dikmeans.align.bulk import fit_images
 from dikmeans.cluster.lloyd import PRUNE_COLD, PRUNE_WARM
-from dikmeans.cluster.update import update_centroids
+from dikmeans.cluster.update import rule_for
 
 N_CENTROIDS, REPEATS = 10, 3
 
@@ -35,16 +35,13 @@ def timings(aligners: dict[str, Any], images: np.ndarray, centroids: np.ndarray)
     found = fit_images(compiled, images, bank, prune=PRUNE_COLD, n_jobs=1)
     labels = found.costs.argmin(axis=1)
     start = 0.9 * found.deltas
-    own = start[np.arange(len(images)), labels]
-    weights = np.ones(len(images))
+    members = Members(images, np.ones(len(images)), labels, start[np.arange(len(images)), labels])
     work: dict[str, Callable[[Any], object]] = {
         "from scratch": lambda a: fit_images(a, images, bank, prune=PRUNE_COLD, n_jobs=1),
         "warm start": lambda a: fit_images(
             a, images, warm, start=start, keep=labels, prune=PRUNE_WARM, n_jobs=1
         ),
-        "update": lambda a: update_centroids(
-            a, images, weights, labels, own, centroids, unit_norm=False, n_jobs=1
-        ),
+        "sums for the update": lambda a: rule_for(a).gather(a, members, centroids, 1),
     }
     for name, job in work.items():
         seconds = interleaved([partial(job, aligner) for aligner in aligners.values()], REPEATS)

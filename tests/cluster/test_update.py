@@ -8,8 +8,7 @@ from scipy.optimize import nnls
 
 import reference
 from dikmeans.align import bulk, make_aligner
-from dikmeans.cluster import update
-from dikmeans.cluster.update import _add_in_order, _unpad, rule_for, update_centroids
+from dikmeans.cluster.update import Members, _add_in_order, _unpad, move, rule_for
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.warp.sampling import back_project, pad
 
@@ -17,6 +16,12 @@ BORDERS = ["zero", "edge"]
 DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+def update(aligner, members, centroids, unit_norm=False, n_jobs=1):
+    """The update of images in memory."""
+    rule = rule_for(aligner)
+    return move(aligner, centroids, lambda c: rule.gather(aligner, members, c, n_jobs), unit_norm=unit_norm)
 
 
 class Scene:
@@ -36,16 +41,11 @@ class Scene:
 
     def update(self, centroids=None, unit_norm=False, **options):
         centroids = self.centroids if centroids is None else centroids
-        return update_centroids(
-            self.aligner,
-            self.images,
-            options.pop("weights", self.weights),
-            self.labels,
-            self.deltas,
-            centroids,
-            unit_norm=unit_norm,
-            **options,
-        )
+        members = self.members(slice(None))._replace(weights=options.pop("weights", self.weights))
+        return update(self.aligner, members, centroids, unit_norm, **options)
+
+    def members(self, part):
+        return Members(self.images[part], self.weights[part], self.labels[part], self.deltas[part])
 
     def distortion(self, centroids, weights=None):
         total = 0.0
@@ -235,16 +235,7 @@ def test_sums_over_parts_of_the_images_add_up_to_those_over_all(direction):
     rule = rule_for(scene.aligner)
     parts = [slice(0, 12), slice(0, 5), slice(5, 12)]
     whole, first, second = (
-        rule.gather(
-            scene.aligner,
-            scene.images[part],
-            scene.weights[part],
-            scene.labels[part],
-            scene.deltas[part],
-            scene.centroids,
-            1,
-        )
-        for part in parts
+        rule.gather(scene.aligner, scene.members(part), scene.centroids, 1) for part in parts
     )
     both = first + second
     np.testing.assert_allclose(both.pictures, whole.pictures, rtol=1e-12, atol=1e-12)
@@ -266,9 +257,8 @@ def test_no_warp_averages_the_images_in_double_precision():
     rng = np.random.default_rng(0)
     aligner = make_aligner((4, 5), warp="none")
     images, labels, weights = rng.random((9, 1, 4, 5)), np.arange(9) % 2, rng.random(9)
-    updated = update.update_centroids(
-        aligner, images, weights, labels, np.zeros((9, 2, 0)), np.zeros((2, 1, 4, 5)), unit_norm=False
-    )
+    members = Members(images, weights, labels, np.zeros((9, 2, 0), np.float32))
+    updated = update(aligner, members, np.zeros((2, 1, 4, 5)))
     for k in range(2):
         mean = np.average(images[labels == k], axis=0, weights=weights[labels == k])
         np.testing.assert_allclose(updated[k], mean, rtol=1e-12)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dikmeans.align.aligner import Fits
 from dikmeans.align.bulk import fit_images
-from dikmeans.cluster.update import Sums, move, rule_for
+from dikmeans.cluster.update import Members, Sums, move, rule_for
 
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
 # scratch (judged on low-pass pictures) and from a warm start (judged on the sharp ones).
@@ -116,19 +116,19 @@ class Task:
 
     def gather(self, here: Clustering, centroids: np.ndarray) -> Sums:
         """What the update of the centroids needs to know of the images; see `dikmeans.cluster.update`."""
-        rule = rule_for(self.aligner)
-        return rule.gather(
-            self.aligner, self.images, self.weights, here.labels, here.own_deltas, centroids, self.n_jobs
-        )
+        return rule_for(self.aligner).gather(self.aligner, self._members(here), centroids, self.n_jobs)
 
     def move_centroids(self, here: Clustering) -> np.ndarray:
         """The centroid update for the present assignment."""
-        return move(
-            self.aligner,
-            here.centroids,
-            lambda centroids: self.gather(here, centroids),
-            unit_norm=self.unit_norm,
-        )
+        rule, members = rule_for(self.aligner), self._members(here)
+
+        def gather(centroids: np.ndarray) -> Sums:
+            return rule.gather(self.aligner, members, centroids, self.n_jobs)
+
+        return move(self.aligner, here.centroids, gather, unit_norm=self.unit_norm)
+
+    def _members(self, here: Clustering) -> Members:
+        return Members(self.images, self.weights, here.labels, here.own_deltas)
 
     def worst_fitting(self, here: Clustering, count: int) -> np.ndarray:
         """The images that fit their own centroids worst, the worst first."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
@@ -38,6 +38,23 @@ from dikmeans.images import scale_to_unit_norm
 from dikmeans.warp.sampling import PADDING, pad
 
 N_LEAST_SQUARES_STEPS = 3
+
+
+class Members(NamedTuple):
+    """Images in memory, each with its own centroid and its warp.
+
+    Attributes
+    ----------
+    images : array of shape (N, C, rows, columns)
+    weights, labels : arrays of shape (N,)
+    deltas : contiguous array of shape (N, 2, n_basis)
+        Parameters, less the identity, of each image's alignment with its own centroid.
+    """
+
+    images: np.ndarray
+    weights: np.ndarray
+    labels: np.ndarray
+    deltas: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -70,17 +87,8 @@ class UpdateRule(Protocol):
     def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Sums of that mass (K, 1, 1, 1) that would leave the centroids where they are."""
 
-    def gather(
-        self,
-        aligner: Any,
-        images: np.ndarray,
-        weights: np.ndarray,
-        labels: np.ndarray,
-        deltas: np.ndarray,
-        centroids: np.ndarray,
-        n_jobs: int | None,
-    ) -> Sums:
-        """Sums over images with their own centroids `labels` and warps `deltas` (N, 2, n_basis)."""
+    def gather(self, aligner: Any, members: Members, centroids: np.ndarray, n_jobs: int | None) -> Sums:
+        """Sums over the members of all clusters."""
 
     def step(self, aligner: Any, centroids: np.ndarray, sums: Sums, unit_norm: bool) -> np.ndarray:
         """The centroids that follow from the sums over all images, in double precision."""
@@ -123,39 +131,6 @@ def move(
     return moved.astype(centroids.dtype)
 
 
-def update_centroids(
-    aligner: Any,
-    images: np.ndarray,
-    weights: np.ndarray,
-    labels: np.ndarray,
-    deltas: np.ndarray,
-    centroids: np.ndarray,
-    *,
-    unit_norm: bool,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Best centroids for the given assignment and warps of images in memory.
-
-    Parameters
-    ----------
-    aligner : Aligner
-    images : array of shape (N, C, rows, columns)
-    weights, labels : arrays of shape (N,)
-    deltas : array of shape (N, 2, n_basis)
-        Parameters, less the identity, of each image's alignment with its own centroid.
-    centroids : array of shape (K, C, rows, columns)
-        The present centroids.
-    unit_norm : bool
-        Keep every centroid at unit norm.
-    """
-    rule, deltas = rule_for(aligner), np.ascontiguousarray(deltas)
-
-    def gather(present: np.ndarray) -> Sums:
-        return rule.gather(aligner, images, weights, labels, deltas, present, n_jobs)
-
-    return move(aligner, centroids, gather, unit_norm=unit_norm)
-
-
 class _MeanOfWarped:
     """Image to centroid: the weighted mean of the warped members."""
 
@@ -164,16 +139,9 @@ class _MeanOfWarped:
     def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
         return mass * centroids
 
-    def gather(
-        self,
-        aligner: Any,
-        images: np.ndarray,
-        weights: np.ndarray,
-        labels: np.ndarray,
-        deltas: np.ndarray,
-        centroids: np.ndarray,
-        n_jobs: int | None,
-    ) -> Sums:
+    def gather(self, aligner: Any, members: Members, centroids: np.ndarray, n_jobs: int | None) -> Sums:
+        images, weights, labels, deltas = members
+
         def render(part: slice) -> np.ndarray:
             return aligner.render(images[part], np.arange(part.stop - part.start), deltas[part])
 
@@ -201,16 +169,8 @@ class _LeastSquares:
     def still(self, centroids: np.ndarray, mass: np.ndarray) -> np.ndarray:
         return np.zeros_like(centroids)
 
-    def gather(
-        self,
-        aligner: Any,
-        images: np.ndarray,
-        weights: np.ndarray,
-        labels: np.ndarray,
-        deltas: np.ndarray,
-        centroids: np.ndarray,
-        n_jobs: int | None,
-    ) -> Sums:
+    def gather(self, aligner: Any, members: Members, centroids: np.ndarray, n_jobs: int | None) -> Sums:
+        images, weights, labels, deltas = members
         templates = pad(centroids, aligner.border)
         targets = images.reshape(*images.shape[:2], -1)
         push = np.zeros(templates.shape)
