@@ -23,7 +23,7 @@ from _common import digits, interleaved, print_table
 from dikmeans.align import make_aligner
 from dikmeans.align.bulk import fit_images
 from dikmeans.cluster.lloyd import PRUNE_COLD, PRUNE_WARM
-from dikmeans.cluster.update import rule_for
+from dikmeans.cluster.update import Members, rule_for
 
 N_CENTROIDS, REPEATS = 10, 3
 
