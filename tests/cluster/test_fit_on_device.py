@@ -32,12 +32,15 @@ def digits():
 @pytest.mark.parametrize(
     "measure",
     [
-        {},
-        {"warp": "affine"},
-        {"stiffness": "uniform"},
-        {"direction": "image-to-centroid", "unit_norm_centroids": True, "smoothness": 1.0},
+        pytest.param({}, id="learned"),
+        pytest.param({"warp": "affine"}, id="affine"),
+        pytest.param({"stiffness": "uniform"}, id="uniform", marks=pytest.mark.slow),
+        pytest.param(
+            {"direction": "image-to-centroid", "unit_norm_centroids": True, "smoothness": 1.0},
+            id="image-to-centroid",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["learned", "affine", "uniform", "image-to-centroid"],
 )
 def test_the_clusters_are_those_of_the_compiled_fit(measure, digits):
     X, first = digits
