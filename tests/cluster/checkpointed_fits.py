@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 from dikmeans import DIKMeans
+from dikmeans.cluster.progress import FitListener, listening
 
 FITS: dict[str, dict[str, Any]] = {
     # on a sample, with swaps that are kept, two runs
@@ -54,3 +57,25 @@ def content(model: DIKMeans) -> dict[str, Any]:
         "history": [(line.phase, line.distortion.hex(), line.moved) for line in model.history_.iterations],
         "stopped": model.history_.stopped,
     }
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    """What is in a folder, byte for byte."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def begun(model, X, folder: Path, *, iterations: int = 3) -> Path:
+    """A checkpoint of a fit that was stopped after some iterations."""
+
+    class Stop(FitListener):
+        left = iterations
+
+        def iteration(self, iteration):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    with listening(model, Stop()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, checkpoint=folder)
+    return folder
