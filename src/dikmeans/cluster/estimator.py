@@ -85,12 +85,13 @@ class DIKMeans(
         let an image hide from its centroid the parts that do not fit.
     border : {"zero", "edge"}, default="zero"
         What lies outside a picture: zeros, or its edge pixels continued.
-    normalize : {"auto", "unit", "detail"} or None, default="auto"
+    normalize : {"auto", "unit", "strokes", "subject"} or None, default="auto"
         What is done to every image first. "unit": it is scaled to unit norm, which makes the clustering
-        blind to brightness. "detail": its local mean is taken away before, which leaves edges and
-        features. None: it is taken as it is. "auto" is "detail" for images without a dark background,
-        such as faces, and "unit" for all others; see `dikmeans.normalise`. Centroids live in the space
-        of the normalised images.
+        blind to brightness. "strokes": every neighbourhood gets the same energy before, so that a dot
+        counts beside a line. "subject": edges and features around the middle are kept, all else fades.
+        None: it is taken as it is. "auto" is "strokes" for thin things on a dark background, "subject" for
+        images without one, such as photographs, and "unit" for all others; see `dikmeans.normalise`.
+        Centroids live in the space of the normalised images.
     unit_norm_centroids : bool, default=False
         Keep centroids at unit norm, the paper's constraint. Advisable with "image-to-centroid",
         where images could otherwise shrink together with their centroid.
@@ -195,7 +196,7 @@ class DIKMeans(
         "stiffness": [StrOptions({"learned", "uniform"})],
         "direction": [StrOptions(set(DIRECTIONS))],
         "border": [StrOptions(set(PAD_MODES))],
-        "normalize": [StrOptions({"auto", "unit", "detail"}), None],
+        "normalize": [StrOptions({"auto", "unit", "strokes", "subject"}), None],
         "unit_norm_centroids": ["boolean"],
         "solver": [StrOptions(set(SOLVERS)), Solver],
         "init": [StrOptions(set(SEEDINGS)), "array-like"],

@@ -16,7 +16,7 @@ def grey_map(pictures: np.ndarray) -> str:
     """The matplotlib colour map for pictures (N, rows, columns[, channels]) that belong together.
 
     Handwriting and spectrograms have an empty edge and are shown dark on white; photographs fill the frame
-    and are shown as they are, and so is their detail (``normalize="detail"``), which has either sign.
+    and are shown as they are, and so is their detail (``normalize="subject"``), which has either sign.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def grey_map(pictures: np.ndarray) -> str:
     ('gray_r', 'gray')
     """
     brightest = float(np.max(pictures))
-    if np.quantile(pictures, 0.1) < -_PAPER * brightest:
+    if np.quantile(pictures, 0.01) < -_PAPER * brightest:
         return "gray"  # the detail of photographs, around zero: nothing is background
     rows, columns = pictures[:, [0, -1]], pictures[:, :, [0, -1]]
     edge = np.concatenate([rows.reshape(-1), columns.reshape(-1)])

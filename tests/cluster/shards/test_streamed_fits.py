@@ -23,7 +23,7 @@ MEASURES = [
     {"warp": "affine"},
     {"warp": "tps"},
     {"warp": "tps", "direction": "image-to-centroid", "unit_norm_centroids": True, "normalize": "unit"},
-    {"warp": "tps", "border": "edge", "normalize": "detail", "stiffness": "uniform"},
+    {"warp": "tps", "border": "edge", "normalize": "subject", "stiffness": "uniform"},
     {"warp": "affine", "init": "measure-k-means++", "n_init": 2, "normalize": None},
 ]
 
