@@ -142,6 +142,7 @@ def test_info_sums_a_run_up_for_people_and_for_scripts(fitted):
     assert (shown.exit_code, found.exit_code) == (0, 0)
     assert "3 clusters of 60 pictures (8x8)" in shown.stdout
     assert "n_clusters=3" in shown.stdout
+    assert "normalize: unit" in shown.stdout
     result = json.loads(found.stdout)
     assert sum(line["size"] for line in result["clusters"]) == 60
     assert result["input"]["n_images"] == 60

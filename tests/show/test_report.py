@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 from report_pages import embedded_data, unpacked
+from sklearn.datasets import load_digits
 from sklearn.metrics import accuracy_score
 
 from dikmeans import DIKMeans
 from dikmeans.data import Card, ImageSet
 from dikmeans.show.report import write_report
 from dikmeans.show.report.baseline import match_clusters
+from dikmeans.show.report.choices import explain_choices
 from dikmeans.show.report.maps import embed
 from dikmeans.show.report.sample import choose_shown
 from dikmeans.show.report.sprites import Tone, make_sheets, tone_of
@@ -52,6 +54,18 @@ def test_cost_is_split_into_misfit_and_bending(report):
     np.testing.assert_allclose(
         unpacked(own["cost"], "<f4") - unpacked(own["bending"], "<f4"), squares, atol=1e-4
     )
+
+
+@pytest.mark.parametrize(
+    ("normalize", "said"),
+    [("auto", "at equal energy"), ("strokes", "stroke by stroke"), (None, "as they are")],
+)
+def test_the_report_says_what_was_compared_whoever_chose_it(normalize, said):
+    images = load_digits().images[:30]
+    model = DIKMeans(2, normalize=normalize, landmarks=3, max_iter=1, n_swaps=0, random_state=0).fit(images)
+    (choice,) = (line for line in explain_choices(model, 30) if line.name == "Compared")
+    assert said in choice.value
+    assert choice.origin == ("automatic" if normalize == "auto" else "given")
 
 
 def test_the_sprites_are_the_pictures(report):

@@ -36,7 +36,7 @@ def show_run(run: RunFolder) -> None:
             f"{len(info['sizes'])} clusters of {n_images:,} pictures "
             f"({describe_shape(info['input']['shape'])}) in {describe_seconds(info['seconds'])}; "
             f"distortion {info['distortion']:.4g}, "
-            f"{info['distortion'] / n_images:.4f} a picture."
+            f"{info['distortion'] / n_images:.4f} a picture. normalize: {run.model.normalize_}."
         )
     )
     table = Table(box=box.SIMPLE_HEAD)

@@ -57,12 +57,10 @@ def explain_choices(model: Any, n_pictures: int) -> list[Choice]:
         ]
     choices.append(
         Choice(
-            "Brightness",
-            "does not count" if model.normalize == "unit" else "counts",
+            "Compared",
+            *_COMPARED[model.normalize_][:1],
             _origin(model, "normalize"),
-            "Every picture is scaled to unit energy first."
-            if model.normalize == "unit"
-            else "Pictures are compared as they are.",
+            _COMPARED[model.normalize_][1],
         )
     )
     choices += _search_choices(model, plan, n_pictures)
@@ -114,6 +112,18 @@ _BLIND_TO = {
     "tps": ("deformation", "Pictures are compared after the best smooth bend of one onto the other."),
     "affine": ("affine maps", "Pictures are compared after the best shift, turn, stretch and slant."),
     "none": ("nothing", "Plain K-means: pictures are compared pixel by pixel."),
+}
+_COMPARED = {
+    None: ("pictures as they are", "Brightness counts."),
+    "unit": ("at equal energy", "Brightness does not count: every picture is scaled to unit energy first."),
+    "strokes": (
+        "stroke by stroke",
+        "Every neighbourhood has the same energy, so that a dot counts beside a line; brightness does not.",
+    ),
+    "subject": (
+        "in the middle",
+        "Edges and features around the middle count; light, background and brightness do not.",
+    ),
 }
 _WARPED = {
     "centroid-to-image": (
