@@ -11,10 +11,12 @@ would give if the search were perfect. It is the one place where labels are used
 from __future__ import annotations
 
 import argparse
+import contextlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy import ndimage
@@ -28,10 +30,11 @@ Pictures = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Variant:
-    """One answer to a question: other parameters, or other pictures."""
+    """One answer to a question: other parameters, other constants of the code, or other pictures."""
 
     title: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
     pictures: Pictures = lambda images: images
     ceiling: bool = False
 
@@ -40,10 +43,13 @@ def _blurred(images: np.ndarray) -> np.ndarray:
     return ndimage.gaussian_filter(images, (0, 0.7, 0.7))
 
 
+_PICTURES = "dikmeans.normalise"
+
 QUESTIONS: dict[str, tuple[Variant, ...]] = {
     "the search": (
         Variant("defaults"),
         Variant("no swaps", {"n_swaps": 0}),
+        Variant("only swaps that look good", constants={"dikmeans.cluster.swaps.WORTHWHILE": 0.5}),
         Variant("no curriculum", {"curriculum": False}),
         Variant("neither", {"n_swaps": 0, "curriculum": False}),
         Variant("seeds under the measure", {"init": "measure-k-means++"}),
@@ -63,9 +69,38 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
     "the pictures": (
         Variant("auto (default)"),
         Variant("unit norm", {"normalize": "unit"}),
-        Variant("detail", {"normalize": "detail"}),
-        Variant("square root, unit norm", {"normalize": "unit"}, np.sqrt),
-        Variant("blurred, unit norm", {"normalize": "unit"}, _blurred),
+        Variant("strokes", {"normalize": "strokes"}),
+        Variant("subject", {"normalize": "subject"}),
+        Variant("square root, unit norm", {"normalize": "unit"}, pictures=np.sqrt),
+        Variant("blurred, unit norm", {"normalize": "unit"}, pictures=_blurred),
+    ),
+    "the strokes": (
+        *(
+            Variant(
+                f"as wide as {width} of a side",
+                {"normalize": "strokes"},
+                {f"{_PICTURES}.STROKE_WIDTH": width},
+            )
+            for width in (0.04, 0.06, 0.08, 0.12)
+        ),
+        *(
+            Variant(f"faint below {faint}", {"normalize": "strokes"}, {f"{_PICTURES}.FAINT": faint})
+            for faint in (0.1, 1.0)
+        ),
+        Variant("ceiling of strokes", {"normalize": "strokes"}, ceiling=True),
+        Variant("ceiling of unit norm", {"normalize": "unit"}, ceiling=True),
+    ),
+    "the window": (
+        *(
+            Variant(
+                f"as wide as {width:.2f} of a side",
+                {"normalize": "subject"},
+                {f"{_PICTURES}.WINDOW_WIDTH": width},
+            )
+            for width in (0.12, 1 / 6, 0.25, 0.35, 10.0)
+        ),
+        Variant("ceiling of the subject", {"normalize": "subject"}, ceiling=True),
+        Variant("ceiling of unit norm", {"normalize": "unit"}, ceiling=True),
     ),
 }
 
@@ -79,10 +114,13 @@ def measure(variant: Variant, data: Any, seeds: list[int]) -> list[str]:
         parameters["init"] = np.stack([train[labels == k].mean(axis=0) for k in range(data.n_classes)])
         seeds = seeds[:1]
     runs = []
-    for seed in seeds:
-        model = DIKMeans(data.n_classes, random_state=seed, **parameters).fit(train)
-        accuracy = 100 * clustering_accuracy(data.test.labels, model.predict(test))
-        runs.append((model.inertia_ / len(train), accuracy))
+    with contextlib.ExitStack() as patches:
+        for name, value in variant.constants.items():
+            patches.enter_context(mock.patch(name, value))
+        for seed in seeds:
+            model = DIKMeans(data.n_classes, random_state=seed, **parameters).fit(train)
+            accuracy = 100 * clustering_accuracy(data.test.labels, model.predict(test))
+            runs.append((model.inertia_ / len(train), accuracy))
     accuracies = [accuracy for _, accuracy in runs]
     distortion, chosen = min(runs)
     spread = f"{min(accuracies):.1f} to {max(accuracies):.1f}" if len(runs) > 1 else ""

@@ -24,9 +24,9 @@ from dikmeans.cluster.task import Clustering, Task
 SPLIT_ITERATIONS, TRIAL_ITERATIONS = 5, 4
 # A swap is kept if it lowers the distortion by at least this share.
 MIN_GAIN = 1e-4
-# A trial is worth its time if the estimated gain makes up for this share of the estimated loss (which
-# is too pessimistic: it does not know that the other centroids will adapt).
-WORTHWHILE = 0.5
+# A trial is worth its time if the estimated gain makes up for this share of the estimated loss. Both
+# estimates are far too pessimistic: they do not know that the other centroids will adapt.
+WORTHWHILE = 0.2
 MIN_MEMBERS = 4
 
 
