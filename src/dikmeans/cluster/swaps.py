@@ -6,7 +6,8 @@ Lloyd's algorithm cannot take a centroid from a place where there are two too ma
 one too few. A swap does: centroid `drop` is given up (its members have a second choice, whose cost is
 known), and the cluster of centroid `split` is cut in two (a small clustering of its members alone). Both
 effects on the distortion can be estimated beforehand, so the most promising swaps are tried first. A trial
-is a few warm iterations; it is kept if, and only if, it ends at a lower distortion. No label is involved.
+is a few warm iterations, and some more as long as it would get there at its pace; it is kept if, and only if,
+it ends at a lower distortion. No label is involved.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.task import Clustering, Task
 
-# Iterations of the clustering in two of one cluster, and of a trial.
-SPLIT_ITERATIONS, TRIAL_ITERATIONS = 5, 4
+# Iterations of the clustering in two of one cluster, of a trial, and of a trial that looks ever better.
+SPLIT_ITERATIONS, TRIAL_ITERATIONS, MAX_TRIAL_ITERATIONS = 5, 4, 20
 # A swap is kept if it lowers the distortion by at least this share.
 MIN_GAIN = 1e-4
 # A trial is worth its time if the estimated gain makes up for this share of the estimated loss. Both
@@ -160,7 +161,7 @@ def swap_moves(
         _, drop, split = prospect
         trial = _try_swap(task, here, drop, split, progress.splits[split][0])
         progress.trials += 1
-        if trial.distortion < here.distortion * (1 - MIN_GAIN):
+        if _is_better(trial, here):
             here = trial
             progress.keep_swap()
         else:
@@ -188,5 +189,17 @@ def _try_swap(task: Task, here: Clustering, drop: int, split: int, halves: np.nd
     centroids = here.centroids.copy()
     centroids[[drop, split]] = halves
     trial = task.reassign(here, centroids, np.array([drop, split]))
-    trial, _ = lloyd(task, trial, max_iter=TRIAL_ITERATIONS, tol=0.0)
+    trial, _ = lloyd(task, trial, max_iter=TRIAL_ITERATIONS - 1, tol=0.0)
+    for _ in range(TRIAL_ITERATIONS, MAX_TRIAL_ITERATIONS + 1):
+        before = trial.distortion
+        trial, _ = lloyd(task, trial, max_iter=1, tol=0.0)
+        # a small cluster that draws its like to it does so slowly: it may need more iterations than most
+        if TRIAL_ITERATIONS * (before - trial.distortion) < trial.distortion - here.distortion:
+            break
+        if _is_better(trial, here):
+            break
     return trial
+
+
+def _is_better(trial: Clustering, here: Clustering) -> bool:
+    return trial.distortion < here.distortion * (1 - MIN_GAIN)
