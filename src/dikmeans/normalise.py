@@ -21,6 +21,7 @@ how thick the things in them are.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +47,28 @@ THIN = 0.17
 SMALLEST_SIDE = 8
 ENOUGH_TO_TELL = 1000
 
+# Pixels that are worked on at once: what is needed in between fits beside the pictures.
+AT_ONCE = 200_000
 
+Normaliser = Callable[[np.ndarray], np.ndarray]
+
+
+def _piece_by_piece(normalise: Normaliser) -> Normaliser:
+    """The same for any number of pictures, a few at a time."""
+
+    @functools.wraps(normalise)
+    def in_pieces(pictures: np.ndarray) -> np.ndarray:
+        normalised = np.empty_like(pictures)
+        step = max(1, AT_ONCE // pictures[0].size)
+        for first in range(0, len(pictures), step):
+            part = slice(first, first + step)
+            normalised[part] = normalise(pictures[part])
+        return normalised
+
+    return in_pieces
+
+
+@_piece_by_piece
 def even_out_strokes(pictures: np.ndarray) -> np.ndarray:
     """Pictures (n, C, rows, columns) with the same energy in every neighbourhood, at unit norm."""
     pictures = scale_to_unit_norm(pictures)
@@ -57,6 +79,7 @@ def even_out_strokes(pictures: np.ndarray) -> np.ndarray:
     return scale_to_unit_norm(pictures / np.sqrt(nearby)[:, None])
 
 
+@_piece_by_piece
 def take_subject(pictures: np.ndarray) -> np.ndarray:
     """What is in the middle of pictures (n, C, rows, columns), less the local mean, at unit norm."""
     side = max(pictures.shape[2:])
@@ -68,7 +91,7 @@ def take_subject(pictures: np.ndarray) -> np.ndarray:
     return scale_to_unit_norm(detail * window)
 
 
-NORMALISERS: dict[Any, Callable[[np.ndarray], np.ndarray]] = {
+NORMALISERS: dict[Any, Normaliser] = {
     None: lambda pictures: pictures,
     "unit": scale_to_unit_norm,
     "strokes": even_out_strokes,
@@ -123,9 +146,11 @@ def reach(pictures: np.ndarray) -> float:
     As a part of the sides, the geometric mean of rows and columns.
     """
     shape = pictures.shape[2:]
-    spectrum = fft.rfft2(pictures, s=[2 * n for n in shape])  # padded: nothing meets itself around the corner
-    power = np.mean(np.abs(spectrum) ** 2, axis=(0, 1), dtype=np.float64)
-    correlation = fft.irfft2(power, s=[2 * n for n in shape])
+    padded = [2 * n for n in shape]  # nothing meets itself around the corner
+    power = np.zeros((padded[0], padded[1] // 2 + 1))
+    for picture in pictures:
+        power += (np.abs(fft.rfft2(picture, s=padded)) ** 2).sum(axis=0)
+    correlation = fft.irfft2(power, s=padded)
     along_rows, along_columns = correlation[: shape[0], 0], correlation[0, : shape[1]]
     return float(np.sqrt(_half_width(along_rows) * _half_width(along_columns)))
 

@@ -1,7 +1,8 @@
 """How long a fit will take: the steps of a run, counted in pairs to align, times what a pair takes.
 
 How many iterations a step needs is not known before it has converged. The numbers here are usual ones
-(medians over eight fits of digits, letters and hands), so a forecast is rough; docs/cli.md has how it did.
+(medians over eight fits of digits, letters, sounds, hands and faces), so a forecast is rough; docs/cli.md
+has how it did.
 What a pair takes is measured: on a few of the images beforehand (`measure_unit_times`), or on the fit itself
 while it goes (`Countdown`).
 """
@@ -22,8 +23,11 @@ from dikmeans.cluster.progress import FitListener
 from dikmeans.cluster.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
 from dikmeans.cluster.task import Task
 
-USUAL_LESSON, USUAL_SEARCH, USUAL_TRIALS, USUAL_ALL = 9, 7, 2, 9
+USUAL_LESSON, USUAL_SEARCH, USUAL_TRIALS, USUAL_ALL = 8, 5, 2, 5
 """Iterations (trials of swaps) that a step usually needs, unless fewer are allowed."""
+
+FEW_CLUSTERS = 10
+"""With more clusters there is always another swap to try, and all trials are used up."""
 
 USUAL_COLD_TO_WARM = 4.0
 """How much longer a pair takes from scratch than again, where nobody has measured it: after a resumption."""
@@ -95,7 +99,8 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
         # every cluster is cut in two beforehand; a trial aligns two centroids anew, then all of them
         halves = 2 * n_search
         trial = TRIAL_ITERATIONS * searching + halves
-        trials = min(USUAL_TRIALS, plan.swap_trials)
+        usual = USUAL_TRIALS if plan.n_clusters <= FEW_CLUSTERS else plan.swap_trials
+        trials = min(usual, plan.swap_trials)
         steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
     usual = min(USUAL_ALL, plan.max_iter)
     steps.append(Step("all images", plan.warp, n_images, all_pairs, all_pairs, usual))
