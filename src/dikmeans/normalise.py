@@ -48,7 +48,7 @@ SMALLEST_SIDE = 8
 ENOUGH_TO_TELL = 1000
 
 # Pixels that are worked on at once: what is needed in between fits beside the pictures.
-AT_ONCE = 200_000
+AT_ONCE = 10_000
 
 Normaliser = Callable[[np.ndarray], np.ndarray]
 
@@ -97,6 +97,9 @@ NORMALISERS: dict[Any, Normaliser] = {
     "strokes": even_out_strokes,
     "subject": take_subject,
 }
+
+ONLY_SCALED = (None, "unit")
+"""Normalisers that leave a picture what it was, but for its brightness."""
 
 
 def representatives(n: int) -> np.ndarray:

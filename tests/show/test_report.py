@@ -73,7 +73,19 @@ def test_the_sprites_are_the_pictures(report):
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(sheet["png"]))))
     row, column = divmod(97, sheet["across"])
     cell = pixels[28 * row : 28 * (row + 1), 28 * column : 28 * (column + 1)]
-    np.testing.assert_allclose(cell / 255, report.image_set.images[97], atol=0.003)
+    seen = report.model.align(report.image_set.images[97:98]).image[0]  # as the model sees it: strokes
+    high = report.payload["tone"]["high"]
+    np.testing.assert_allclose(cell / 255, seen / high, atol=0.003)
+
+
+def test_pictures_that_are_only_scaled_are_shown_as_they_were_given(tmp_path):
+    images = load_digits().images[:30]
+    model = DIKMeans(2, landmarks=3, max_iter=1, n_swaps=0, random_state=0).fit(images)
+    assert model.normalize_ == "unit"
+    payload = embedded_data(write_report(tmp_path / "report.html", model, unlabelled(images)))
+    (sheet,) = payload["sheets"]
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(sheet["png"]))))
+    np.testing.assert_allclose(pixels[:8, :8] / 255 * payload["tone"]["high"], images[0], atol=0.04)
 
 
 def test_the_confusion_matrix_counts_every_picture(report):

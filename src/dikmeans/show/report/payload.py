@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dikmeans.data import ImageSet
+from dikmeans.normalise import ONLY_SCALED
 from dikmeans.show.report.collect import Findings
 from dikmeans.show.report.sprites import make_sheets, tone_of, viewable
 
@@ -22,8 +23,9 @@ LAST_PHASE = "all images"
 
 def pack(findings: Findings, image_set: ImageSet, title: str) -> dict[str, Any]:
     """The object that the page embeds as JSON."""
-    model, shown = findings.model, findings.shown
-    pictures = viewable(image_set.images[shown])
+    model = findings.model
+    as_shown = _as_shown(findings, image_set)
+    pictures = viewable(as_shown)
     tone = tone_of(pictures)
     rows, columns = pictures.shape[1:3]
     family = findings.candidates[0].warp
@@ -48,7 +50,7 @@ def pack(findings: Findings, image_set: ImageSet, title: str) -> dict[str, Any]:
         "baseline": _baseline(findings),
         "classes": list(image_set.class_names) if image_set.labels is not None else None,
         "agreement": _agreement(findings),
-        "pictures": _pictures(findings, image_set),
+        "pictures": _pictures(findings, image_set, as_shown),
         "candidates": [_candidate(findings, rank) for rank in range(len(findings.candidates))],
         "centres": _packed(family.expansion(family.identity).centres, "<f4"),
         "maps": [
@@ -113,11 +115,21 @@ def _agreement(findings: Findings) -> dict[str, Any] | None:
     }
 
 
-def _pictures(findings: Findings, image_set: ImageSet) -> dict[str, Any]:
+def _as_shown(findings: Findings, image_set: ImageSet) -> np.ndarray:
+    """The pictures of the report: as given if the model does no more than scale them, else as it sees them.
+
+    A centroid fits the latter, and a residual must be the one that was computed.
+    """
+    if findings.model.normalize_ in ONLY_SCALED:
+        return image_set.images[findings.shown]
+    return findings.candidates[0].image
+
+
+def _pictures(findings: Findings, image_set: ImageSet, as_shown: np.ndarray) -> dict[str, Any]:
     """What is known about each picture shown."""
     shown = findings.shown
-    raw = np.asarray(image_set.images[shown], dtype=np.float64).reshape(len(shown), -1)
-    energies = (raw**2).sum(axis=1)
+    values = np.asarray(as_shown, dtype=np.float64).reshape(len(shown), -1)
+    energies = (values**2).sum(axis=1)
     seen = findings.candidates[0].image.reshape(len(shown), -1)
     norms = np.linalg.norm(seen, axis=1)
     return {
@@ -125,7 +137,7 @@ def _pictures(findings: Findings, image_set: ImageSet) -> dict[str, Any]:
         "names": [image_set.names[i] for i in shown],
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
         "costs": _packed(findings.costs, "<f4"),
-        # from a picture as it is to the picture as the model sees it
+        # from a picture as it is shown to the picture as the model sees it
         "gain": _packed(norms / np.sqrt(np.where(energies > 0, energies, 1.0)), "<f4"),
     }
 
