@@ -122,7 +122,9 @@ def _as_shown(findings: Findings, image_set: ImageSet) -> np.ndarray:
     """
     if findings.model.normalize_ in ONLY_SCALED:
         return image_set.images[findings.shown]
-    return findings.candidates[0].image
+    seen = findings.candidates[0].image
+    peaks = np.abs(seen.reshape(len(seen), -1)).max(axis=1)  # equally bright, else most would be pale
+    return seen / np.where(peaks > 0, peaks, 1.0).reshape(-1, *[1] * (seen.ndim - 1))
 
 
 def _pictures(findings: Findings, image_set: ImageSet, as_shown: np.ndarray) -> dict[str, Any]:
