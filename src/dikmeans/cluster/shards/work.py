@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from dikmeans.align.aligner import Fits
-from dikmeans.cluster.costs import cheapest
-from dikmeans.cluster.task import Clustering, Task
+from dikmeans.cluster.task import Clustering, Task, Verdict
 from dikmeans.cluster.update import Sums
 from dikmeans.images import ImageShape, refuse_non_finite, table_rules, to_channels_first
 from dikmeans.normalise import NORMALISERS
@@ -102,16 +101,18 @@ def gather(
     return _task(images, weights, aligner, n_jobs).gather(here, centroids)
 
 
+def judge(
+    images: np.ndarray, weights: np.ndarray, aligner: Any, centroids: np.ndarray, n_jobs: int | None
+) -> Verdict:
+    """What the centroids are worth to the images."""
+    return _task(images, weights, aligner, n_jobs).judge(centroids)
+
+
 def tally(weights: np.ndarray, fits: Fits, before: Fits | None) -> Tally:
     """Count an assignment, and what has changed since `before`."""
     here = Clustering(np.empty(fits.costs.shape[1]), fits, weights)
     moved = len(weights) if before is None else int((here.labels != before.costs.argmin(axis=1)).sum())
     return Tally(here.distortion, here.sizes, moved)
-
-
-def labels(fits: Fits) -> np.ndarray:
-    """The cheapest centroid of every image."""
-    return cheapest(fits.costs)
 
 
 def worst(weights: np.ndarray, fits: Fits, count: int) -> tuple[np.ndarray, np.ndarray]:
