@@ -56,6 +56,12 @@ class ShardedClustering:
         """Weight of the members of each cluster."""
         return self.tally.sizes
 
+    @property
+    def labels(self) -> np.ndarray:
+        """The cheapest centroid of every image: of all shards."""
+        call = self.workers.call
+        return np.concatenate(self.workers.fetch([call(work.labels, fits) for fits in self.fits]))
+
     def moved_since(self, before: ShardedClustering) -> int:
         """How many images had another centroid before."""
         return self.tally.moved

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from dikmeans.align.aligner import Fits
+from dikmeans.cluster.costs import cheapest
 from dikmeans.cluster.task import Clustering, Task, Verdict
 from dikmeans.cluster.update import Sums
 from dikmeans.images import ImageShape, refuse_non_finite, table_rules, to_channels_first
@@ -113,6 +114,11 @@ def tally(weights: np.ndarray, fits: Fits, before: Fits | None) -> Tally:
     here = Clustering(np.empty(fits.costs.shape[1]), fits, weights)
     moved = len(weights) if before is None else int((here.labels != before.costs.argmin(axis=1)).sum())
     return Tally(here.distortion, here.sizes, moved)
+
+
+def labels(fits: Fits) -> np.ndarray:
+    """The cheapest centroid of every image."""
+    return cheapest(fits.costs)
 
 
 def worst(weights: np.ndarray, fits: Fits, count: int) -> tuple[np.ndarray, np.ndarray]:
