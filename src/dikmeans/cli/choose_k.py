@@ -53,10 +53,7 @@ def choose_k(
     with mistakes_explained(), warnings_as_notes() as notes:
         from dikmeans.evaluate.selection import choose_number
 
-        # one form a cluster: what is to be judged are the clusters
-        model = options.make_model(
-            lowest, warp=warp, landmarks=landmarks, smoothness=smoothness, n_forms=1, n_jobs=jobs
-        )
+        model = options.make_model(lowest, warp=warp, landmarks=landmarks, smoothness=smoothness, n_jobs=jobs)
         place = options.source_of(source, split, size=size, invert=invert, colour=colour, limit=sample)
         at_least = 2 * IMAGES_A_CLUSTER * highest
         images = options.load_pictures(place, at_least=at_least, why=f"a sample to judge --to {highest}")

@@ -107,7 +107,8 @@ class DIKMeans(
         First centroids: k-means++ under the Euclidean distance (the paper) or under the measure,
         random images, or given pictures of shape (K, rows, columns[, channels]) (as they are, before
         normalisation). Depends on `random_state` but not on `warp`, but for "measure-k-means++".
-        Given centroids are taken at their word: one run of Lloyd's algorithm, no curriculum, no swaps.
+        Given centroids are taken at their word: one run of Lloyd's algorithm, no curriculum, no swaps,
+        nothing left to chance.
     n_init : int, default=1
         Number of runs; the one with the lowest distortion is kept.
     max_iter : int, default=100
@@ -145,9 +146,9 @@ class DIKMeans(
     Attributes
     ----------
     cluster_centers_ : array of shape (K, rows, columns[, channels])
-        The centroids: of each cluster the form that had the most members.
+        The centroids: of each cluster the form that had most members when it was divided.
     forms_ : array of shape (M, rows, columns[, channels])
-        The forms of all clusters, cluster by cluster.
+        The forms of all clusters, cluster by cluster, those with more members first.
     form_clusters_ : int array of shape (M,)
         The cluster of each form.
     form_weights_ : array of shape (M,)

@@ -24,6 +24,7 @@ from dikmeans.cluster.gauge import to_mean_pose
 from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.seeding import measure_plus_plus
 from dikmeans.cluster.task import Task
+from dikmeans.images import scale_to_unit_norm
 
 # Iterations, and the fall of the distortion that ends them, of the division of one cluster.
 DIVIDE_ITERATIONS, DIVIDE_TOL = 20, 1e-3
@@ -91,9 +92,10 @@ def divide_clusters(
     centroids: np.ndarray,
     rule: FormRule,
     aligner_of: Callable[[np.ndarray], Any],
+    max_iter: int,
     rng: np.random.RandomState,
 ) -> Forms:
-    """Divide each cluster into forms.
+    """Divide each cluster into forms; those with more members come first, those without any are left out.
 
     Parameters
     ----------
@@ -103,6 +105,8 @@ def divide_clusters(
     rule : FormRule
     aligner_of : callable
         Gives the measure for centroids of given clusters.
+    max_iter : int
+        Iterations of each division, at most; never more than `DIVIDE_ITERATIONS`.
     rng : RandomState
         Draws the seeds.
     """
@@ -121,18 +125,9 @@ def divide_clusters(
             aligner=aligner_of(np.full(n_forms, cluster)),
         )
         seeds = part.images[measure_plus_plus(part, n_forms, rng)]
-        divided, _ = lloyd(part, part.assign(seeds), max_iter=DIVIDE_ITERATIONS, tol=DIVIDE_TOL)
-        pictures.append(to_mean_pose(part, divided))
+        start = part.assign(scale_to_unit_norm(seeds) if part.unit_norm else seeds)
+        divided, _ = lloyd(part, start, max_iter=min(DIVIDE_ITERATIONS, max_iter), tol=DIVIDE_TOL)
+        order = np.argsort(-divided.sizes, kind="stable")
+        pictures.append(to_mean_pose(part, divided)[order[divided.sizes[order] > 0]])
     clusters = np.repeat(np.arange(len(pictures)), [len(forms) for forms in pictures])
     return Forms(np.concatenate(pictures), clusters)
-
-
-def most_frequent_first(clusters: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The order in which forms stay with their clusters, and those of more weight come first.
-
-    Examples
-    --------
-    >>> most_frequent_first(np.array([0, 0, 1]), np.array([2.0, 5.0, 1.0]))
-    array([1, 0, 2])
-    """
-    return np.lexsort((-weights, clusters))

@@ -79,7 +79,11 @@ def estimate_memory(
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis
     sample = min(n_images, search_size or n_images)
-    n_centroids = n_clusters * form_rule(n_forms, warp).most
+    most_forms = form_rule(n_forms, warp).most
+    n_centroids = n_clusters * most_forms
+    # clusters are divided one after the other; the largest may have twice its share of the sample
+    largest = min(sample, 2 * sample // n_clusters) if most_forms > 1 else 0
+    division = largest * n_values * _SINGLE + STATES_AT_ONCE * state_bytes(largest, most_forms, n_basis)
     # each cluster has one, and each of its forms again, where a measure is made
     stiffness = (n_clusters + n_centroids) * (2 * n_basis) ** 2 * _DOUBLE
     # plain K-means, the first lesson of the others, works in double precision
@@ -87,9 +91,8 @@ def estimate_memory(
     if streamed:
         at_once = min(n_images, images_per_shard(shape, n_clusters, n_basis))
         verdict = COPIES_OF_COSTS * at_once * n_centroids * _DOUBLE
-        search = (
-            sample * n_values * _SINGLE + exact + STATES_AT_ONCE * state_bytes(sample, n_clusters, n_basis)
-        )
+        searching = STATES_AT_ONCE * state_bytes(sample, n_clusters, n_basis)
+        search = sample * n_values * _SINGLE + exact + max(searching, division)
         shard = at_once * n_values * (COPIES_OF_A_SHARD * _SINGLE + (_DOUBLE if warp == "none" else 0))
         shard += STATES_AT_ONCE * state_bytes(at_once, n_clusters, n_basis)
         # those that decide how all are normalised are gone before anything else comes
@@ -100,6 +103,7 @@ def estimate_memory(
     copies = 0 if sample == n_images else sample * n_values * _SINGLE
     if warp == "none":
         exact = n_images * n_values * _DOUBLE
-    state = STATES_AT_ONCE * state_bytes(n_images, n_clusters, n_basis)
+    one_state = state_bytes(n_images, n_clusters, n_basis)
+    state = max(STATES_AT_ONCE * one_state, one_state + division)
     verdict = COPIES_OF_COSTS * n_images * n_centroids * _DOUBLE
     return pictures + copies + exact + state + verdict + stiffness

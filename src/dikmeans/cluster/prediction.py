@@ -30,7 +30,7 @@ class Prediction:
 
     @property
     def cluster_centers_(self) -> np.ndarray:
-        """The centroids (K, rows, columns[, channels]): the form of each cluster that had most members."""
+        """The centroids (K, rows, columns[, channels]): the most frequent form of each cluster."""
         _, first = np.unique(self.form_clusters_, return_index=True)
         return self.forms_[first]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dikmeans.cluster.curriculum import LESSON_TOL, Phase, lessons_before
-from dikmeans.cluster.forms import FormRule, Forms, divide_clusters, most_frequent_first, one_form_each
+from dikmeans.cluster.forms import FormRule, Forms, divide_clusters, one_form_each
 from dikmeans.cluster.gauge import to_mean_pose
 from dikmeans.cluster.history import History, Iteration
 from dikmeans.cluster.lloyd import lloyd
@@ -132,7 +132,6 @@ class Outcome:
     Attributes
     ----------
     forms : Forms
-        In each cluster the one with the most members first.
     form_weights : array of shape (M,)
         Weight of the members of each form.
     first_centroids : array of shape (K, C, rows, columns)
@@ -248,7 +247,12 @@ class Run:
         here, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
         if plan.forms.most > 1:
             self.forms = divide_clusters(
-                self._task(sample, proper), here.centroids, plan.forms, self._aligner, self._rng
+                self._task(sample, proper),
+                here.centroids,
+                plan.forms,
+                self._aligner,
+                plan.max_iter,
+                np.random.RandomState(0) if plan.given else self._rng,
             )
         self.finish()
 
@@ -265,14 +269,12 @@ class Run:
         aligner = self._aligner(forms.clusters)
         task = self.population.under(aligner, unit_norm=self.plan.unit_norm, n_jobs=self.plan.n_jobs)
         verdict = task.judge(forms.pictures.astype(aligner.dtype))
-        labels = forms.clusters[verdict.labels].astype(np.int32)
-        order = most_frequent_first(forms.clusters, verdict.sizes)
         self.outcome = Outcome(
-            Forms(forms.pictures[order], forms.clusters[order]),
-            verdict.sizes[order],
+            forms,
+            verdict.sizes,
             self.first_centroids,
             self.stiffness,
-            labels,
+            forms.clusters[verdict.labels].astype(np.int32),
             verdict.distortion,
             self.history,
         )

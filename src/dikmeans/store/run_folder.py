@@ -191,14 +191,14 @@ def number_forms(clusters: np.ndarray) -> list[tuple[int, int]]:
 
 
 def centroid_name(cluster: int, n_clusters: int, form: int = 0) -> str:
-    """File name of a centroid, or of a further form; as many digits as the last needs, so that they sort.
+    """File name of a centroid, or of a further form; as many digits as the last needs, so that clusters sort.
 
     Examples
     --------
     >>> centroid_name(3, 12), centroid_name(3, 12, form=1)
-    ('cluster-03.png', 'cluster-03-form-2.png')
+    ('cluster-03.png', 'cluster-03_form-2.png')
     """
-    further = f"-form-{form + 1}" if form else ""
+    further = f"_form-{form + 1}" if form else ""
     return f"cluster-{cluster:0{len(str(n_clusters - 1))}d}{further}.png"
 
 

@@ -52,7 +52,7 @@ function showCluster(k) {
     invertAhead(mine, () => left || mine !== meanOf, () => mean.paint());
   };
   const formButtons = el("div", { id: "forms", role: "group", "aria-label": `Forms of cluster ${k}` }, ...forms.map((form) => el("button", {
-    type: "button", class: "tile", "data-form": form, "aria-pressed": false, title: `Show the members of ${formName(form)}`, click: () => look(form),
+    type: "button", class: "tile", "data-form": form, "aria-pressed": "false", disabled: !members.some((slot) => CANDIDATES[0].form[slot] === form), title: `Show the members of ${formName(form)}`, click: () => look(form),
   }, formCanvas(form, "large", formName(form)), el("small", {}, plural(DATA.forms.size[form], "picture")))));
   const sort = el("select", { id: "sort", change: () => { sortBy = sort.value; fill(); } },
     ...Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key, selected: key === sortBy }, name)));

@@ -103,6 +103,8 @@ function roving(wall) {
   if (!first) return;
   for (const button of buttons()) button.tabIndex = -1;
   first.tabIndex = 0;
+  if (wall.roving) return; // filled anew: it listens already
+  wall.roving = true;
   wall.addEventListener("focusin", (event) => {
     for (const button of wall.querySelectorAll("[tabindex='0']")) button.tabIndex = -1;
     event.target.tabIndex = 0;
