@@ -23,6 +23,7 @@ from scipy import ndimage
 
 from _common import print_table
 from dikmeans import DIKMeans
+from dikmeans.cluster.forms import FormRule
 from dikmeans.evaluate import clustering_accuracy, get_task
 
 Pictures = Callable[[np.ndarray], np.ndarray]
@@ -61,6 +62,15 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
         Variant("bending energy, twice as smooth", {"stiffness": "uniform", "smoothness": 0.6}),
         Variant("bending energy, 6 x 6 landmarks", {"stiffness": "uniform", "landmarks": 6}),
         Variant("learned stiffness, 6 x 6 landmarks", {"landmarks": 6}),
+    ),
+    "the forms": (
+        Variant("one form a cluster", {"n_forms": 1}),
+        *(
+            Variant(f"up to {most}", constants={"dikmeans.cluster.forms.AUTO_FORMS": FormRule(most, 25)})
+            for most in (2, 4, 8)
+        ),
+        Variant("ceiling, one form", {"n_forms": 1}, ceiling=True),
+        Variant("ceiling, up to 4", ceiling=True),
     ),
     "the direction": (
         Variant("centroid onto image (default)"),

@@ -124,10 +124,12 @@ def test_scaling_both_pictures_by_c_scales_the_measure_by_c_squared(measure, dig
 
 
 def test_scaling_by_255_changes_the_measure_by_its_square_but_for_rounding(measure, digits):
-    # Rounding may send a descent over a kink another way: single pairs differ a little.
-    costs = pairwise_cost(digits[:6], digits[10:13], **measure)
-    scaled = pairwise_cost(255 * digits[:6].astype(float), 255 * digits[10:13].astype(float), **measure)
-    assert np.median(np.abs(scaled / (255**2 * costs) - 1)) < 1e-3
+    # Rounding may send a descent over a kink another way, and machines round differently: single pairs
+    # differ by a per cent or so, to either side.
+    costs = pairwise_cost(digits[:10], digits[10:], **measure)
+    scaled = pairwise_cost(255 * digits[:10].astype(float), 255 * digits[10:].astype(float), **measure)
+    assert scaled.mean() == pytest.approx(255**2 * costs.mean(), rel=2e-2)
+    assert np.median(np.abs(scaled / (255**2 * costs) - 1)) < 5e-3
 
 
 def test_the_more_may_be_deformed_the_smaller_the_measure(digits):

@@ -13,8 +13,8 @@ from dikmeans import DIKMeans
 from dikmeans.cluster.progress import FitListener, listening
 
 FITS: dict[str, dict[str, Any]] = {
-    # on a sample, with swaps that are kept, two runs
-    "tps": {"landmarks": 3, "search_size": 70},
+    # on a sample, with swaps that are kept, two runs, clusters divided into forms
+    "tps": {"landmarks": 3, "search_size": 70, "n_forms": 2},
     "affine": {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True},
     "none": {"warp": "none", "n_swaps": 3},
     "uniform": {"stiffness": "uniform", "curriculum": False, "n_swaps": 0, "landmarks": 2, "n_init": 1},
@@ -50,7 +50,7 @@ def content(model: DIKMeans) -> dict[str, Any]:
     """Everything a fit has found, but how many seconds it took."""
     return {
         "labels": model.labels_.tobytes(),
-        "centroids": (model.cluster_centers_.dtype.name, model.cluster_centers_.tobytes()),
+        "forms": (model.forms_.dtype.name, model.forms_.tobytes(), model.form_clusters_.tobytes()),
         "first centroids": model.init_centers_.tobytes(),
         "stiffness": None if model.stiffness_ is None else model.stiffness_.tobytes(),
         "inertia": float(model.inertia_).hex(),

@@ -170,8 +170,8 @@ def test_more_runs_never_end_at_a_higher_distortion(real_digits):
 
 def test_swaps_never_end_at_a_higher_distortion(real_digits):
     X, _ = real_digits
-    without = DIKMeans(10, random_state=1, n_swaps=0).fit(X)
-    swapped = DIKMeans(10, random_state=1, n_swaps=10).fit(X)
+    without = DIKMeans(10, random_state=1, n_forms=1, n_swaps=0).fit(X)
+    swapped = DIKMeans(10, random_state=1, n_forms=1, n_swaps=10).fit(X)
     assert swapped.inertia_ <= without.inertia_ * 1.005
 
 

@@ -70,7 +70,7 @@ def test_a_batch_counts_as_much_as_its_weight_among_all(real_digits):
         members = X[after.labels == k]
         mean = (weight * before[k] + members.sum(axis=0)) / (weight + len(members))
         np.testing.assert_allclose(after.centroids[k], mean, atol=1e-6)
-        assert after.cluster_weights[k] == weight + len(members)
+        assert after.weights[k] == weight + len(members)
 
 
 @pytest.mark.parametrize("direction", ["centroid-to-image", "image-to-centroid"])

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from dikmeans import show
+from dikmeans import DIKMeans, show
 from dikmeans.images import displayable
 
 
@@ -31,6 +31,16 @@ def test_an_alignment_shows_image_centroid_warp_grid_residual_and_costs(eights):
     for bar in costs.patches:
         heights[round(bar.get_x() + bar.get_width() / 2)] += bar.get_height()
     np.testing.assert_allclose([heights[k] for k in range(4)], one.costs, rtol=1e-5)
+
+
+def test_forms_stand_under_their_cluster_with_their_numbers_of_images(eights):
+    model = DIKMeans(2, n_forms=3, random_state=0, n_swaps=0, max_iter=2).fit(eights.X)
+    figure = show.forms(model, title="forms")
+    assert len(figure.axes) == len(model.forms_) == 6
+    assert [axis.get_title() for axis in figure.axes] == ["0", "1", "", "", "", ""]
+    for axis, form in zip(figure.axes, [0, 3, 1, 4, 2, 5], strict=True):  # row by row
+        np.testing.assert_array_equal(data_of(axis), displayable(model.forms_[form]))
+        assert axis.get_xlabel() == f"{model.form_weights_[form]:.0f}"
 
 
 def test_members_are_shown_as_they_are_above_and_aligned_below_from_best_to_worst(eights):

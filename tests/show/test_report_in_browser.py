@@ -112,6 +112,35 @@ def test_a_click_on_a_cluster_shows_exactly_its_members(page, report):
         assert sorted(shown) == np.flatnonzero(report.model.labels_ == k).tolist()
 
 
+def test_a_click_on_a_form_shows_its_members_alone(chromium, tmp_path, report):
+    model = DIKMeans(2, n_forms=3, random_state=0, n_swaps=0, max_iter=3).fit(report.image_set.images)
+    write_report(tmp_path / "forms.html", model, report.image_set)
+    page = Page(chromium, tmp_path / "forms.html")
+    forms = model.align(report.image_set.images).forms
+
+    def members():
+        wait_for(lambda: page.all("#members .tile"))
+        return sorted(
+            page.js(
+                "return [...document.querySelectorAll('#members .tile')].map((t) => Number(t.dataset.slot))"
+            )
+        )
+
+    assert "in 3 forms" in page.one(".card[data-cluster='0']").text
+    page.go("cluster-1")
+    buttons = page.all("#forms button")
+    assert len(buttons) == 3
+    whole = np.flatnonzero(model.labels_ == 1).tolist()
+    assert members() == whole
+    for number, button in enumerate(buttons, start=3):
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+        assert members() == np.flatnonzero(forms == number).tolist()
+    buttons[-1].click()  # once more: all of them
+    assert members() == whole
+    assert page.complaints() == []
+
+
 def test_members_are_sorted_as_asked(page, report):
     images, labels = report.image_set.images, report.model.labels_
     costs = np.sort(report.model.transform(images), axis=1)

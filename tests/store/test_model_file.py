@@ -103,7 +103,7 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=4), "format version 4"),
+        (lambda h: h.update(version=5), "format version 5"),
         (lambda h: h.update(format="something"), "not a model"),
         (lambda h: h["parameters"].update(extra=1), "extra"),
         (lambda h: h["parameters"].pop("warp"), "warp"),
@@ -152,12 +152,17 @@ def test_arrays_that_do_not_belong_are_refused(path):
     size = int.from_bytes(content[:8], "little")
     metadata = json.loads(content[8 : 8 + size])["__metadata__"]
     tensors = load(content)
-    centres = tensors["cluster_centers"].copy()
+    centres = tensors["forms"].copy()
     centres[0, 0, 0] = np.nan
     for change in (
-        {"cluster_centers": centres},
-        {"cluster_centers": tensors["cluster_centers"].astype(np.int32)},
+        {"forms": centres},
+        {"forms": tensors["forms"].astype(np.int32)},
         {"labels": tensors["labels"] + 100},
+        {"form_clusters": tensors["form_clusters"][::-1].copy()},
+        {"form_clusters": np.zeros_like(tensors["form_clusters"])},
+        {"form_clusters": tensors["form_clusters"].astype(float)},
+        {"form_weights": -1 - tensors["form_weights"]},
+        {"form_weights": tensors["form_weights"][1:].copy()},
         {"extra": np.zeros(2)},
     ):
         path.write_bytes(save({**tensors, **change}, metadata=metadata))
@@ -184,9 +189,9 @@ def test_a_changed_byte_never_causes_anything_but_a_clear_error(model, tmp_path,
     ("change", "message"),
     [
         # a basis for a picture of that size would not fit into any memory
-        (lambda h: h["fitted"].update(image_shape=[100_000, 100_000]), "cluster_centers should be"),
-        (lambda h: h["fitted"].update(image_shape=[10**9, 10**9, 10**9]), "cluster_centers should be"),
-        (lambda h: h["parameters"].update(n_clusters=10**12), "cluster_centers should be"),
+        (lambda h: h["fitted"].update(image_shape=[100_000, 100_000]), "init_centers should be"),
+        (lambda h: h["fitted"].update(image_shape=[10**9, 10**9, 10**9]), "init_centers should be"),
+        (lambda h: h["parameters"].update(n_clusters=10**12), "init_centers should be"),
         (lambda h: h["parameters"].update(init=[[1, 2], [3, 4]]), "first centroids .* should be a tensor"),
         (lambda h: h.update(feature_names_in="x" * 784), "feature names should be texts"),
         (lambda h: h["fitted"]["history"]["iterations"][0].update(distortion="low"), "damaged"),

@@ -125,21 +125,26 @@ def align_to_own(
     centroids: np.ndarray,
     shape: ImageShape,
     *,
+    clusters: np.ndarray | None = None,
     prune: float = np.inf,
     n_jobs: int | None = None,
 ) -> Alignments:
-    """Alignments of pictures (N, C, rows, columns), each with the cheapest of the centroids."""
+    """Alignments of pictures (N, C, rows, columns), each with the cheapest of the centroids.
+
+    `clusters` is the cluster of each centroid, ascending, if clusters have several.
+    """
     images, centroids = images.astype(aligner.dtype), centroids.astype(aligner.dtype)
     fits = fit_images(aligner, images, aligner.bank(centroids), prune=prune, n_jobs=n_jobs)
-    labels = fits.costs.argmin(axis=1)
-    own = np.arange(len(images)), labels
+    forms = fits.costs.argmin(axis=1)
+    own = np.arange(len(images)), forms
     return Alignments(
-        labels=labels,
-        costs=fits.costs,
+        forms=forms,
+        form_costs=fits.costs,
         parameters=aligner.warp.identity + np.swapaxes(fits.deltas[own], 1, 2),
         status=fits.status[own],
         _images=images,
         _centroids=centroids,
+        _clusters=np.arange(len(centroids)) if clusters is None else clusters,
         _aligner=aligner,
         _shape=shape,
     )

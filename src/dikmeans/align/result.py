@@ -17,6 +17,26 @@ from dikmeans.images import ImageShape, from_channels_first
 from dikmeans.warp.basis import Warp
 
 
+def costs_of_clusters(costs: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Costs (n, K) to clusters: each that of the cheapest of its forms.
+
+    Parameters
+    ----------
+    costs : array of shape (n, M)
+        To all forms.
+    clusters : int array of shape (M,)
+        The cluster of each form; ascending.
+
+    Examples
+    --------
+    >>> costs_of_clusters(np.array([[5.0, 3.0, 4.0], [1.0, 2.0, 6.0]]), np.array([0, 0, 1]))
+    array([[3., 4.],
+           [1., 6.]])
+    """
+    _, first = np.unique(clusters, return_index=True)
+    return np.minimum.reduceat(costs, first, axis=1)
+
+
 @dataclass(frozen=True)
 class Alignment:
     """One image and one centroid, the one warped onto the other.
@@ -24,11 +44,14 @@ class Alignment:
     Attributes
     ----------
     label : int
-        The centroid's number.
+        The cluster's number.
+    form : int
+        The number of the picture, among the forms of all clusters, that it is aligned with: the centroid.
+        Where each cluster has but one, it is the cluster's number.
     cost : float
         d(image, centroid), bending included.
     costs : array of shape (K,)
-        The image's cost to every centroid.
+        The image's cost to every cluster: to the cheapest of its forms.
     bending_cost : float
         The part of `cost` that the warp itself makes: smoothness times bending (and a trace of
         displacement, see `dikmeans.align.aligner`). The rest is the squared residual.
@@ -55,6 +78,7 @@ class Alignment:
     """
 
     label: int
+    form: int
     cost: float
     costs: np.ndarray
     bending_cost: float
@@ -71,14 +95,22 @@ class Alignment:
 
 @dataclass(frozen=True)
 class Alignments:
-    """How N images fit K centroids, each aligned with its own; ``alignments[i]`` is one `Alignment`.
+    """How N images fit K clusters, each aligned with its own; ``alignments[i]`` is one `Alignment`.
+
+    A cluster is one picture, its centroid, or several, its forms: M pictures in all.
 
     Pictures, grids and the like are computed when asked for.
 
     Attributes
     ----------
+    forms : int array of shape (N,)
+        The picture that each image is aligned with.
+    form_costs : array of shape (N, M)
+        Costs to all of them.
     labels : int array of shape (N,)
+        Clusters.
     costs : array of shape (N, K)
+        Costs to clusters: to the cheapest of their forms.
     parameters : array of shape (N, n_basis, 2)
         Of the alignment of each image with its own centroid.
     status : int8 array of shape (N,)
@@ -88,17 +120,18 @@ class Alignments:
     folded, bending_cost : arrays of shape (N,)
     """
 
-    labels: np.ndarray
-    costs: np.ndarray
+    forms: np.ndarray
+    form_costs: np.ndarray
     parameters: np.ndarray
     status: np.ndarray
     _images: np.ndarray
     _centroids: np.ndarray
+    _clusters: np.ndarray
     _aligner: Any
     _shape: ImageShape
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.forms)
 
     def __iter__(self) -> Iterator[Alignment]:
         return (self[i] for i in range(len(self)))
@@ -107,6 +140,7 @@ class Alignments:
         one = self.subset([range(len(self))[i]])  # renders this one only
         return Alignment(
             label=int(one.labels[0]),
+            form=int(one.forms[0]),
             cost=float(one.cost[0]),
             costs=one.costs[0],
             bending_cost=float(one.bending_cost[0]),
@@ -125,40 +159,44 @@ class Alignments:
         """The alignments at the indices `chosen` (a slice, a list, or a mask)."""
         return replace(
             self,
-            labels=self.labels[chosen],
-            costs=self.costs[chosen],
+            forms=self.forms[chosen],
+            form_costs=self.form_costs[chosen],
             parameters=self.parameters[chosen],
             status=self.status[chosen],
             _images=self._images[chosen],
         )
 
     def onto(self, labels: Any, *, n_jobs: int | None = None) -> Alignments:
-        """The same images, each aligned with the centroid that `labels` names, be it the cheapest or not.
+        """The same images, each aligned with the cluster that `labels` names, be it the cheapest or not.
 
-        Every such pair is refined to the end, and its entry in `costs` with it.
+        With the cheapest of its forms: all of them are refined to the end, and their costs with them.
 
         Parameters
         ----------
         labels : int array of shape (N,)
-            Numbers of centroids.
+            Numbers of clusters.
         n_jobs : int, optional
             Threads; -1 for all cores.
         """
         chosen = self._check_labels(labels)
-        parameters, status, costs = self.parameters.copy(), self.status.copy(), self.costs.copy()
+        forms, costs = self.forms.copy(), self.form_costs.copy()
+        parameters, status = self.parameters.copy(), self.status.copy()
         for k in np.unique(chosen):
-            rows = np.flatnonzero(chosen == k)
-            bank = self._aligner.bank(self._centroids[k : k + 1], numbers=np.array([k]))
+            rows, numbers = np.flatnonzero(chosen == k), np.flatnonzero(self._clusters == k)
+            bank = self._aligner.bank(self._centroids[numbers], numbers=numbers)
             fits = fit_images(self._aligner, self._images[rows], bank, n_jobs=n_jobs)
-            parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[:, 0], 1, 2)
-            status[rows], costs[rows, k] = fits.status[:, 0], fits.costs[:, 0]
-        return replace(self, labels=chosen, costs=costs, parameters=parameters, status=status)
+            cheapest = fits.costs.argmin(axis=1)
+            own = np.arange(len(rows)), cheapest
+            parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[own], 1, 2)
+            forms[rows], status[rows] = numbers[cheapest], fits.status[own]
+            costs[np.ix_(rows, numbers)] = fits.costs
+        return replace(self, forms=forms, form_costs=costs, parameters=parameters, status=status)
 
     def _check_labels(self, labels: Any) -> np.ndarray:
         chosen, k = np.asarray(labels), self.costs.shape[1]
         if chosen.shape != (len(self),) or chosen.dtype.kind not in "iu":
             raise ValueError(
-                f"labels must name one centroid for each of the {len(self)} images, as whole numbers; got "
+                f"labels must name one cluster for each of the {len(self)} images, as whole numbers; got "
                 f"{chosen.dtype} of shape {chosen.shape}."
             )
         if len(chosen) and not 0 <= chosen.min() <= chosen.max() < k:
@@ -173,9 +211,19 @@ class Alignments:
         return self._aligner.warp
 
     @property
+    def labels(self) -> np.ndarray:
+        """The cluster of each image."""
+        return self._clusters[self.forms]
+
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """Costs to all clusters."""
+        return costs_of_clusters(self.form_costs, self._clusters)
+
+    @property
     def cost(self) -> np.ndarray:
         """Cost of each image to its own centroid."""
-        return self.costs[np.arange(len(self)), self.labels]
+        return self.form_costs[np.arange(len(self)), self.forms]
 
     @cached_property
     def _deltas(self) -> np.ndarray:
@@ -191,14 +239,14 @@ class Alignments:
         """The warped pictures."""
         image_warped = self._aligner.direction == "image-to-centroid"
         pictures = self._images if image_warped else self._centroids
-        which = np.arange(len(self)) if image_warped else self.labels
+        which = np.arange(len(self)) if image_warped else self.forms
         return from_channels_first(self._aligner.render(pictures, which, self._deltas), self._shape)
 
     @cached_property
     def target(self) -> np.ndarray:
         """What each was warped onto."""
         image_warped = self._aligner.direction == "image-to-centroid"
-        pictures = self._centroids[self.labels] if image_warped else self._images
+        pictures = self._centroids[self.forms] if image_warped else self._images
         return from_channels_first(pictures, self._shape)
 
     @cached_property
@@ -234,4 +282,4 @@ class Alignments:
     @cached_property
     def bending_cost(self) -> np.ndarray:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
-        return self._aligner.penalty(self._deltas, self.labels) * energies_of(self._images)
+        return self._aligner.penalty(self._deltas, self.forms) * energies_of(self._images)

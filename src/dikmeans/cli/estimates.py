@@ -64,6 +64,7 @@ def estimate_fit(model: DIKMeans, images: np.ndarray) -> Estimate:
         model.n_clusters,
         warp=model.warp,
         landmarks=model.landmarks,
+        n_forms=model.n_forms,
         search_size=steps[0].n_images,
     )
     return Estimate(

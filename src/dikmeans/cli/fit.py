@@ -75,6 +75,7 @@ def fit(
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
+    forms: options.Forms = None,
     runs: Annotated[
         int | None,
         typer.Option(
@@ -99,6 +100,7 @@ def fit(
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,
+            n_forms=forms,
             n_init=runs,
             random_state=seed,
             n_jobs=jobs,

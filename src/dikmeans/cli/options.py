@@ -90,6 +90,12 @@ Smoothness = Annotated[
     float | None,
     typer.Option(min=0, help="Larger is stiffer, 0 leaves the warps free.", rich_help_panel=_MODEL),
 ]
+Forms = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Pictures a cluster may have. Default: up to 4.", rich_help_panel=_MODEL
+    ),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.", rich_help_panel=_MODEL)
 ]

@@ -18,13 +18,14 @@ import numpy as np
 
 from dikmeans.cluster.checkpoint_folder import CheckpointFolder
 from dikmeans.cluster.fingerprint import differences
+from dikmeans.cluster.forms import Forms
 from dikmeans.cluster.history import History, Iteration
 from dikmeans.cluster.run import Bookmark, Outcome, Run
 from dikmeans.cluster.runs import Memory, NoMemory, Tally
 from dikmeans.cluster.swaps import SwapProgress
 from dikmeans.tensor_file import read_tensor_file, write_tensor_file
 
-BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 1
+BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 2
 
 
 @contextlib.contextmanager
@@ -219,10 +220,11 @@ def write_best(best: Outcome, folder: Path, number: int) -> str:
     """Keep the best of the runs that are over; the name of its file."""
     name = f"best-{number:06d}.safetensors"
     tensors = {
-        "centroids": best.centroids,
+        "forms": best.forms.pictures,
+        "form_clusters": best.forms.clusters,
+        "form_weights": best.form_weights,
         "first_centroids": best.first_centroids,
         "labels": best.labels,
-        "cluster_weights": best.cluster_weights,
     }
     if best.stiffness is not None:
         tensors["stiffness"] = best.stiffness
@@ -235,11 +237,11 @@ def read_best(path: Path) -> Outcome:
     """What `write_best` has kept."""
     header, tensors = read_tensor_file(path, BEST_FORMAT, BEST_VERSION, "best run of a fit")
     return Outcome(
-        tensors["centroids"],
+        Forms(tensors["forms"], tensors["form_clusters"]),
+        tensors["form_weights"],
         tensors["first_centroids"],
         tensors.get("stiffness"),
         tensors["labels"],
-        tensors["cluster_weights"],
         float(header["distortion"]),
         read_history(header["history"]),
     )

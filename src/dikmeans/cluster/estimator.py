@@ -17,24 +17,23 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from dikmeans.align import Adam, Alignments, Solver, make_aligner
+from dikmeans.align import Adam, Solver, make_aligner
 from dikmeans.align.aligner import DIRECTIONS
-from dikmeans.align.api import align_to_own
 from dikmeans.align.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
 from dikmeans.align.solvers import SOLVERS, make_solver
 from dikmeans.cluster.checkpoint import open_memory
-from dikmeans.cluster.costs import Summary, all_costs, cheapest, lowest_costs
 from dikmeans.cluster.fingerprint import fingerprint_of
+from dikmeans.cluster.forms import form_rule
 from dikmeans.cluster.intake import Intake
 from dikmeans.cluster.partial_fit import PartialFit
+from dikmeans.cluster.prediction import Prediction
 from dikmeans.cluster.progress import CallbackSupportMixin, Progress, with_callbacks
 from dikmeans.cluster.run import Outcome, Plan
 from dikmeans.cluster.runs import best_of_runs
 from dikmeans.cluster.seeding import SEEDINGS
-from dikmeans.cluster.task import PRUNE_COLD
-from dikmeans.images import ImageShape, from_channels_first, to_channels_first
+from dikmeans.images import ImageShape, from_channels_first
 from dikmeans.warp.basis import WARPS
 from dikmeans.warp.sampling import PAD_MODES
 
@@ -46,6 +45,7 @@ AUTO_MIN_SWAPS = 10
 class DIKMeans(
     Intake,
     PartialFit,
+    Prediction,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -61,8 +61,8 @@ class DIKMeans(
         + \mathrm{smoothness} \cdot \|x\|^2 \cdot \mathrm{bending}(\nu)
 
     (and a trace of displacement, see `dikmeans.align.aligner`), and a centroid is the picture that fits
-    its members best. Clusters then are shapes, centroids are
-    sharp, and every assignment can be looked at: see `align`.
+    its members best. Clusters then are shapes, centroids are sharp, and every assignment can be looked at:
+    see `align`. Where members differ by more than a deformation, a cluster has several centroids, its forms.
 
     Parameters
     ----------
@@ -98,11 +98,17 @@ class DIKMeans(
     solver : {"quasi-newton", "adam"} or Solver, default="quasi-newton"
         How the best warp is found; `dikmeans.align.Adam` and `dikmeans.align.QuasiNewton` take
         parameters.
+    n_forms : "auto" or int, default="auto"
+        Forms of a cluster, at most: crossed and plain sevens, say. In the end each cluster is divided into
+        so many, and an image belongs to the cluster of the form it is nearest to; see
+        `dikmeans.cluster.forms`. Clusters with fewer than five members a form get fewer. "auto" is up to 4,
+        one for every 25 members, and 1 with ``warp="none"``. Members in the sample of the search count.
     init : {"k-means++", "measure-k-means++", "random"} or array, default="k-means++"
         First centroids: k-means++ under the Euclidean distance (the paper) or under the measure,
         random images, or given pictures of shape (K, rows, columns[, channels]) (as they are, before
         normalisation). Depends on `random_state` but not on `warp`, but for "measure-k-means++".
-        Given centroids are taken at their word: one run of Lloyd's algorithm, no curriculum, no swaps.
+        Given centroids are taken at their word: one run of Lloyd's algorithm, no curriculum, no swaps,
+        nothing left to chance.
     n_init : int, default=1
         Number of runs; the one with the lowest distortion is kept.
     max_iter : int, default=100
@@ -140,17 +146,23 @@ class DIKMeans(
     Attributes
     ----------
     cluster_centers_ : array of shape (K, rows, columns[, channels])
-        The centroids.
+        The centroids: of each cluster the form that had most members when it was divided.
+    forms_ : array of shape (M, rows, columns[, channels])
+        The forms of all clusters, cluster by cluster, those with more members first.
+    form_clusters_ : int array of shape (M,)
+        The cluster of each form.
+    form_weights_ : array of shape (M,)
+        Weight of the members of each form: their number, without sample weights.
     labels_ : int array of shape (N,)
         The cluster of each image; equal to ``predict(X)``.
     cluster_weights_ : array of shape (K,)
         Weight of the members of each cluster: their number, without sample weights.
     inertia_ : float
-        Distortion: the (weighted) sum of the images' costs to their own centroids, aligned from
-        scratch as `predict` does. The last entry of `history_`, with alignments that were improved
-        iteration by iteration, is a little lower.
+        Distortion: the (weighted) sum of the images' costs to their own forms, aligned from
+        scratch as `predict` does. `history_` ends before clusters are divided into forms; with one form
+        each its last entry, of alignments improved iteration by iteration, is a little lower.
     stiffness_ : array of shape (K, 2 n_basis, 2 n_basis) or None
-        Learned penalty of each centroid's warps, or None if they are penalised by their bending.
+        Learned penalty of the warps in each cluster, or None if they are penalised by their bending.
     n_iter_ : int
         Lloyd iterations of the run that was kept, all phases together but trials of swaps.
     history_ : History
@@ -199,6 +211,7 @@ class DIKMeans(
         "normalize": [StrOptions({"auto", "unit", "strokes", "subject"}), None],
         "unit_norm_centroids": ["boolean"],
         "solver": [StrOptions(set(SOLVERS)), Solver],
+        "n_forms": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions(set(SEEDINGS)), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -226,6 +239,7 @@ class DIKMeans(
         normalize: str | None = "auto",
         unit_norm_centroids: bool = False,
         solver: str | Solver = "quasi-newton",
+        n_forms: int | str = "auto",
         init: Any = "k-means++",
         n_init: int = 1,
         max_iter: int = 100,
@@ -249,6 +263,7 @@ class DIKMeans(
         self.normalize = normalize
         self.unit_norm_centroids = unit_norm_centroids
         self.solver = solver
+        self.n_forms = n_forms
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -276,9 +291,9 @@ class DIKMeans(
         """The algorithm of the paper.
 
         No penalty, images warped onto centroids of unit norm, Adam, k-means++ seeds, Lloyd's
-        algorithm, no curriculum and no swaps. Where the paper is silent it does as `DIKMeans` always
-        does: images of unit norm, warm starts from one iteration to the next, hopeless pairs not
-        refined, an end when the distortion hardly falls, seeds drawn from a sample of a large set.
+        algorithm, one form a cluster, no curriculum and no swaps. Where the paper is silent it does as
+        `DIKMeans` always does: images of unit norm, warm starts from one iteration to the next, hopeless
+        pairs not refined, an end when the distortion hardly falls, seeds drawn from a sample of a large set.
 
         Parameters
         ----------
@@ -301,6 +316,7 @@ class DIKMeans(
             "normalize": "unit",
             "unit_norm_centroids": True,
             "solver": Adam(learning_rate=learning_rate, steps=steps),
+            "n_forms": 1,
             "init": "k-means++",
             "curriculum": False,
             "n_swaps": 0,
@@ -381,6 +397,7 @@ class DIKMeans(
             smoothness=self.smoothness,
             aligner=self._aligner,
             learn_stiffness=self.stiffness == "learned" and self.warp != "none" and self.smoothness > 0,
+            forms=form_rule(self.n_forms, self.warp),
             use_curriculum=self.curriculum,
             n_swaps=int(n_swaps),
             search_size=max(int(search_size), self.n_clusters),
@@ -407,10 +424,11 @@ class DIKMeans(
 
     def _keep(self, outcome: Outcome) -> None:
         """Turn what a run has found into fitted attributes, all at once."""
-        self.cluster_centers_ = from_channels_first(outcome.centroids, self.image_shape_)
+        self.forms_ = from_channels_first(outcome.forms.pictures, self.image_shape_)
+        self.form_clusters_ = outcome.forms.clusters
+        self.form_weights_ = outcome.form_weights
         self.init_centers_ = from_channels_first(outcome.first_centroids, self.image_shape_)
         self.labels_ = outcome.labels
-        self.cluster_weights_ = outcome.cluster_weights
         self.inertia_ = outcome.distortion
         self.stiffness_ = outcome.stiffness
         self.history_ = outcome.history
@@ -425,88 +443,13 @@ class DIKMeans(
                 stacklevel=3,
             )
 
-    # -- new data --------------------------------------------------------------------------------
-
-    def _centroid_pictures(self) -> np.ndarray:
-        flat = self.cluster_centers_.reshape(self.n_clusters, -1)
-        return to_channels_first(flat, self.image_shape_)
-
-    def _evaluate(self, images: Any, prune: float, summarise: Summary) -> np.ndarray:
-        """What `summarise` makes of the costs (N, K) of a population to the centroids."""
-        return images.evaluate(
-            self._aligner(self.warp, stiffness=self.stiffness_),
-            self._centroid_pictures(),
-            prune=prune,
-            summarise=summarise,
-            n_jobs=self.n_jobs,
-        )
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The cluster of each image, an int array of shape (N,)."""
-        with self._new_images(X) as images:
-            return self._evaluate(images, PRUNE_COLD, cheapest)
-
-    def decision_costs(self, X: Any) -> np.ndarray:
-        """The costs by which `predict` decides, shape (N, K): its cluster is the cheapest.
-
-        Hopeless pairs are not refined, which saves time; their costs are upper bounds. `transform` refines
-        them all.
-        """
-        with self._new_images(X) as images:
-            return self._evaluate(images, PRUNE_COLD, all_costs)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """The cost of each image to each centroid, shape (N, K).
-
-        Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
-        near-ties the cheapest centroid here is another than the predicted one.
-        """
-        with self._new_images(X) as images:
-            return self._evaluate(images, np.inf, all_costs).astype(images.dtype, copy=False)
-
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then the cost of each image to each centroid."""
+        """Fit, then the cost of each image to each cluster."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
         """Fit, then the cluster of each image."""
         return self.fit(X, sample_weight=sample_weight).labels_
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the distortion of X: the higher, the better the centroids fit."""
-        with self._new_images(X) as images:
-            costs = self._evaluate(images, PRUNE_COLD, lowest_costs)
-        return -float(_check_sample_weight(sample_weight, costs, dtype=np.float64) @ costs)
-
-    def align(self, X: Any, labels: Any = None) -> Alignments:
-        """Each image's alignment with its centroid: warped picture, deformed grid, residual, costs.
-
-        Parameters
-        ----------
-        X : array of images
-        labels : int array of shape (N,), optional
-            The centroid each image is aligned with, to see how it would fit elsewhere; by default the
-            one it is assigned to.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> X = load_digits().images[:60]
-        >>> alignment = DIKMeans(3, random_state=0).fit(X).align(X[:5])[0]
-        >>> alignment.warped.shape, alignment.grid.shape
-        ((8, 8), (8, 8, 2))
-        """
-        with self._new_images(X) as population:
-            images = population.in_memory().images  # alignments are pictures, all of them
-        alignments = align_to_own(
-            self._aligner(self.warp, stiffness=self.stiffness_),
-            images,
-            self._centroid_pictures(),
-            self.image_shape_,
-            prune=PRUNE_COLD,  # as `predict` does, so that both name the same cluster
-            n_jobs=self.n_jobs,
-        )
-        return alignments if labels is None else alignments.onto(labels, n_jobs=self.n_jobs)
 
     # -- files and scikit-learn ------------------------------------------------------------------
 

@@ -32,6 +32,9 @@ FEW_CLUSTERS = 10
 USUAL_COLD_TO_WARM = 4.0
 """How much longer a pair takes from scratch than again, where nobody has measured it: after a resumption."""
 
+DIVISION_PASSES = 4
+"""Members of a cluster meet its forms so often from scratch while it is divided, iterations counted in."""
+
 SWAPS, LAST_LOOK = "swaps", "last look"
 # What belongs to the trials of swaps, as the history calls it.
 _AFTER_A_SWAP = "after a swap"
@@ -104,7 +107,9 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
         steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
     usual = min(USUAL_ALL, plan.max_iter)
     steps.append(Step("all images", plan.warp, n_images, all_pairs, all_pairs, usual))
-    steps.append(Step(LAST_LOOK, plan.warp, n_images, all_pairs, 0, 0))
+    n_forms = plan.forms.number_for(n_search // plan.n_clusters)
+    division = DIVISION_PASSES * n_forms * n_search if n_forms > 1 else 0
+    steps.append(Step(LAST_LOOK, plan.warp, n_images, n_forms * all_pairs + division, 0, 0))
     return tuple(steps)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans.cluster.forms import form_rule
 from dikmeans.normalise import ENOUGH_TO_TELL
 from dikmeans.warp.basis import make_warp
 
@@ -16,6 +17,8 @@ STATES_AT_ONCE = 3
 SHARD_BYTES = 16 * 2**20
 # A shard's images as they are read, in single precision, and normalised (twice: less their mean, and scaled).
 COPIES_OF_A_SHARD = 4
+# At the end costs to all forms are there in chunks, and put together.
+COPIES_OF_COSTS = 2
 # At the end labels are there shard by shard, joined, and sorted to see which clusters have any.
 COPIES_OF_LABELS = 3
 
@@ -41,6 +44,7 @@ def estimate_memory(
     *,
     warp: str = "tps",
     landmarks: Any = "auto",
+    n_forms: int | str = "auto",
     search_size: int | None = None,
     streamed: bool = False,
 ) -> int:
@@ -56,7 +60,7 @@ def estimate_memory(
     shape : tuple of int
         (rows, columns) or (rows, columns, channels) of an image.
     n_clusters : int
-    warp, landmarks
+    warp, landmarks, n_forms
         As in `DIKMeans`.
     search_size : int, optional
         Images in the sample of the search; by default all.
@@ -68,30 +72,38 @@ def estimate_memory(
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, search_size=4000) / 1e6)
-    661
+    699
     >>> round(estimate_memory(10_000_000, (28, 28), 10, search_size=4000, streamed=True) / 1e6)
-    263
+    267
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis
     sample = min(n_images, search_size or n_images)
-    stiffness = n_clusters * (2 * n_basis) ** 2 * _DOUBLE
+    most_forms = form_rule(n_forms, warp).most
+    n_centroids = n_clusters * most_forms
+    # clusters are divided one after the other; the largest may have twice its share of the sample
+    largest = min(sample, 2 * sample // n_clusters) if most_forms > 1 else 0
+    division = largest * n_values * _SINGLE + STATES_AT_ONCE * state_bytes(largest, most_forms, n_basis)
+    # each cluster has one, and each of its forms again, where a measure is made
+    stiffness = (n_clusters + n_centroids) * (2 * n_basis) ** 2 * _DOUBLE
     # plain K-means, the first lesson of the others, works in double precision
     exact = sample * n_values * _DOUBLE
     if streamed:
         at_once = min(n_images, images_per_shard(shape, n_clusters, n_basis))
-        search = (
-            sample * n_values * _SINGLE + exact + STATES_AT_ONCE * state_bytes(sample, n_clusters, n_basis)
-        )
+        verdict = COPIES_OF_COSTS * at_once * n_centroids * _DOUBLE
+        searching = STATES_AT_ONCE * state_bytes(sample, n_clusters, n_basis)
+        search = sample * n_values * _SINGLE + exact + max(searching, division)
         shard = at_once * n_values * (COPIES_OF_A_SHARD * _SINGLE + (_DOUBLE if warp == "none" else 0))
         shard += STATES_AT_ONCE * state_bytes(at_once, n_clusters, n_basis)
         # those that decide how all are normalised are gone before anything else comes
         told = min(n_images, ENOUGH_TO_TELL) * n_values * COPIES_OF_A_SHARD * _SINGLE
         # the sample and its state are gone before the shards come, but for what the bookmark still holds
-        return max(told, search + shard) + COPIES_OF_LABELS * n_images * _SINGLE + stiffness
+        return max(told, search + shard + verdict) + COPIES_OF_LABELS * n_images * _SINGLE + stiffness
     pictures = 2 * n_images * n_values * _SINGLE
     copies = 0 if sample == n_images else sample * n_values * _SINGLE
     if warp == "none":
         exact = n_images * n_values * _DOUBLE
-    state = STATES_AT_ONCE * state_bytes(n_images, n_clusters, n_basis)
-    return pictures + copies + exact + state + stiffness
+    one_state = state_bytes(n_images, n_clusters, n_basis)
+    state = max(STATES_AT_ONCE * one_state, one_state + division)
+    verdict = COPIES_OF_COSTS * n_images * n_centroids * _DOUBLE
+    return pictures + copies + exact + state + verdict + stiffness

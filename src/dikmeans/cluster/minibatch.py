@@ -8,7 +8,7 @@ aligned and summed up as in an iteration of Lloyd's algorithm, and the images be
 would leave the centroids where they are, with the weight of all members so far. A centroid thus is the mean
 over all images that came to it, as in MacQueen's K-means and scikit-learn's `MiniBatchKMeans`.
 
-What is kept between batches is the model, a weight a cluster, and in the beginning the first images.
+What is kept between batches is the model, a weight a form, and in the beginning the first images.
 """
 
 from __future__ import annotations
@@ -60,41 +60,42 @@ class Absorbed(NamedTuple):
 
     Attributes
     ----------
-    centroids : array of shape (K, C, rows, columns)
-    cluster_weights : array of shape (K,)
-        Weight of all images so far, cluster by cluster.
+    centroids : array of shape (M, C, rows, columns)
+        The forms of all clusters.
+    weights : array of shape (M,)
+        Weight of all images so far, form by form.
     labels : int array of shape (n,)
-        Of the batch.
+        Of the batch: numbers of forms.
     distortion : float
         Of the batch, under the centroids before it.
     """
 
     centroids: np.ndarray
-    cluster_weights: np.ndarray
+    weights: np.ndarray
     labels: np.ndarray
     distortion: float
 
 
-def absorb(task: Task, centroids: np.ndarray, cluster_weights: np.ndarray) -> Absorbed:
+def absorb(task: Task, centroids: np.ndarray, weights: np.ndarray) -> Absorbed:
     """Let the images of a task move the centroids, against the weight of those before them.
 
     Parameters
     ----------
     task : Task
         A batch under a settled measure.
-    centroids : array of shape (K, C, rows, columns)
-    cluster_weights : array of shape (K,)
+    centroids : array of shape (M, C, rows, columns)
+    weights : array of shape (M,)
     """
     here = task.assign(centroids.astype(task.aligner.dtype))
-    past = standing_still(task.aligner, here.centroids.astype(np.float64), cluster_weights)
+    past = standing_still(task.aligner, here.centroids.astype(np.float64), weights)
     sums = past + task.gather(here, here.centroids)
     moved = rule_for(task.aligner).step(task.aligner, here.centroids.astype(np.float64), sums, task.unit_norm)
-    weightless = cluster_weights + here.sizes == 0
+    weightless = weights + here.sizes == 0
     moved[weightless] = here.centroids[weightless]
     return Absorbed(
         moved.astype(centroids.dtype),
-        cluster_weights + here.sizes,
-        here.labels.astype(np.int32),
+        weights + here.sizes,
+        here.labels,
         here.distortion,
     )
 

@@ -20,18 +20,17 @@ class PartialFit:
     """Streaming fits; see `dikmeans.cluster.minibatch`."""
 
     # parameters, attributes and methods of the estimator
-    warp: str
+    form_clusters_: Any
     solver: Any
     unit_norm_centroids: bool
     n_jobs: int | None
     image_shape_: Any
-    stiffness_: Any
-    cluster_weights_: Any
+    form_weights_: Any
     labels_: Any
     _first_images: Any
     _check_images: Any
-    _centroid_pictures: Any
-    _aligner: Any
+    _form_pictures: Any
+    _fitted_aligner: Any
     _plan: Any
     _seeds: Any
     _keep: Any
@@ -70,7 +69,7 @@ class PartialFit:
         >>> float(model.cluster_weights_.sum())
         1000.0
         """
-        fresh = not hasattr(self, "cluster_centers_")
+        fresh = not hasattr(self, "forms_")
         images = self._check_images(X, reset=fresh)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if fresh:
@@ -101,11 +100,11 @@ class PartialFit:
     def _absorb(self, images: np.ndarray, weights: np.ndarray) -> None:
         """Let a batch move the centroids, under the measure that has been found."""
         batch = Population(images, weights).under(
-            self._aligner(self.warp, stiffness=self.stiffness_),
+            self._fitted_aligner(),
             unit_norm=self.unit_norm_centroids,
             n_jobs=self.n_jobs,
         )
-        after = absorb(batch, self._centroid_pictures(), self.cluster_weights_)
-        self.cluster_centers_ = from_channels_first(after.centroids, self.image_shape_)
-        self.cluster_weights_ = after.cluster_weights
-        self.labels_, self.inertia_ = after.labels, after.distortion
+        after = absorb(batch, self._form_pictures(), self.form_weights_)
+        self.forms_ = from_channels_first(after.centroids, self.image_shape_)
+        self.form_weights_ = after.weights
+        self.labels_, self.inertia_ = self.form_clusters_[after.labels].astype(np.int32), after.distortion

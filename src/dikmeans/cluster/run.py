@@ -1,4 +1,4 @@
-"""One run: seeds, curriculum, swap moves, and the fit on all images.
+"""One run: seeds, curriculum, swap moves, the fit on all images, and their division into forms.
 
 The search for a good optimum needs no more than a few hundred images a cluster. On a large set it is
 done on a random sample; the centroids it finds are then the start of Lloyd's algorithm on everything.
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dikmeans.cluster.curriculum import LESSON_TOL, Phase, lessons_before
+from dikmeans.cluster.forms import FormRule, Forms, divide_clusters, one_form_each
 from dikmeans.cluster.gauge import to_mean_pose
 from dikmeans.cluster.history import History, Iteration
 from dikmeans.cluster.lloyd import lloyd
@@ -45,6 +46,8 @@ class Plan:
         learned stiffness.
     learn_stiffness : bool
         Whether the last phase has a stiffness learned from the others.
+    forms : FormRule
+        How many forms a cluster gets.
     use_curriculum : bool
     n_swaps : int
         Swap trials.
@@ -62,6 +65,7 @@ class Plan:
     smoothness: float
     aligner: Callable[[str, float, np.ndarray | None], Any]
     learn_stiffness: bool
+    forms: FormRule
     use_curriculum: bool
     n_swaps: int
     search_size: int
@@ -127,21 +131,23 @@ class Outcome:
 
     Attributes
     ----------
-    centroids, first_centroids : arrays of shape (K, C, rows, columns)
-        In the precision of the images.
+    forms : Forms
+    form_weights : array of shape (M,)
+        Weight of the members of each form.
+    first_centroids : array of shape (K, C, rows, columns)
+        As the pictures of the forms, in the precision of the images.
     stiffness : array of shape (K, 2 n_basis, 2 n_basis) or None
     labels : int32 array of shape (N,)
-    cluster_weights : array of shape (K,)
-        Weight of the members of each cluster.
+        Clusters.
     distortion : float
     history : History
     """
 
-    centroids: np.ndarray
+    forms: Forms
+    form_weights: np.ndarray
     first_centroids: np.ndarray
     stiffness: np.ndarray | None
     labels: np.ndarray
-    cluster_weights: np.ndarray
     distortion: float
     history: History
 
@@ -163,6 +169,8 @@ class Run:
     history : History
     first_centroids, stiffness : arrays
         As soon as they are known.
+    forms : Forms, optional
+        When the clusters have been divided.
     bookmark : Bookmark, optional
         Where it stands, or where it is to go on: then with history, first centroids and stiffness of that
         moment.
@@ -178,6 +186,7 @@ class Run:
     history: History = field(default_factory=History)
     first_centroids: np.ndarray | None = None
     stiffness: np.ndarray | None = None
+    forms: Forms | None = None
     bookmark: Bookmark | None = None
     outcome: Outcome | None = None
 
@@ -235,29 +244,45 @@ class Run:
                 self.stiffness = learn_stiffness(task, here)
 
         task = self._task(self.population, proper)
-        _, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
+        here, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
+        if plan.forms.most > 1:
+            self.forms = divide_clusters(
+                self._task(sample, proper),
+                here.centroids,
+                plan.forms,
+                self._aligner,
+                plan.max_iter,
+                np.random.RandomState(0) if plan.given else self._rng,
+            )
         self.finish()
 
     def finish(self) -> None:
-        """Judge the centroids reached so far as new images will be judged: from a cold start.
+        """Judge the forms, or the centroids reached so far, as new images will be judged: from a cold start.
 
         Labels then are what `predict` says, and runs are compared by what a user gets.
         """
         assert self.bookmark is not None
         assert self.first_centroids is not None
-        task = self._task(self.population, Phase(self.plan.warp, 1.0, 0))
+        forms = self.forms or one_form_each(self.bookmark.clustering.centroids)
         # in the precision in which the estimator will keep them
-        centroids = self.bookmark.clustering.centroids.astype(self.population.dtype)
-        result = task.assign(centroids.astype(task.aligner.dtype))
+        forms = forms._replace(pictures=forms.pictures.astype(self.population.dtype))
+        aligner = self._aligner(forms.clusters)
+        task = self.population.under(aligner, unit_norm=self.plan.unit_norm, n_jobs=self.plan.n_jobs)
+        verdict = task.judge(forms.pictures.astype(aligner.dtype))
         self.outcome = Outcome(
-            centroids,
+            forms,
+            verdict.sizes,
             self.first_centroids,
             self.stiffness,
-            result.labels.astype(np.int32),
-            result.sizes,
-            result.distortion,
+            forms.clusters[verdict.labels].astype(np.int32),
+            verdict.distortion,
             self.history,
         )
+
+    def _aligner(self, clusters: np.ndarray) -> Any:
+        """The measure proper for centroids of these clusters, with the stiffness if it has been learned."""
+        stiffness = None if self.stiffness is None else self.stiffness[clusters]
+        return self.plan.aligner(self.plan.warp, 1.0, stiffness)
 
     def _is_past(self, step: str) -> bool:
         """Whether the bookmark lies behind a step."""

@@ -7,12 +7,12 @@ parameters reached so far. Parameters are warm starts for the next iteration.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dikmeans.align.aligner import Fits
-from dikmeans.align.bulk import fit_images
+from dikmeans.align.bulk import cost_matrix, fit_images
 from dikmeans.cluster.update import Members, Sums, move, rule_for
 
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
@@ -62,6 +62,23 @@ class Clustering:
         return int((self.labels != before.labels).sum())
 
 
+class Verdict(NamedTuple):
+    """What fixed centroids are worth, from a cold start.
+
+    Attributes
+    ----------
+    labels : int array of shape (N,)
+        The cheapest centroid of each image.
+    sizes : array of shape (K,)
+        Weight of the members of each.
+    distortion : float
+    """
+
+    labels: np.ndarray
+    sizes: np.ndarray
+    distortion: float
+
+
 @dataclass(frozen=True)
 class Task:
     """What is clustered and how; the same for all iterations of a phase.
@@ -104,6 +121,14 @@ class Task:
             n_jobs=self.n_jobs,
         )
         return Clustering(centroids, fits, self.weights)
+
+    def judge(self, centroids: np.ndarray) -> Verdict:
+        """Align all images with all centroids as `predict` does, and keep nothing but the verdict."""
+        bank = self.aligner.bank(centroids)
+        costs = cost_matrix(self.aligner, self.images, bank, prune=PRUNE_COLD, n_jobs=self.n_jobs)
+        labels = costs.argmin(axis=1)
+        sizes = np.bincount(labels, weights=self.weights, minlength=len(centroids))
+        return Verdict(labels.astype(np.int32), sizes, float(self.weights @ costs.min(axis=1)))
 
     def reassign(self, here: Clustering, centroids: np.ndarray, columns: np.ndarray) -> Clustering:
         """Align all images from the identity with those of the centroids that are new: `columns`."""

@@ -138,6 +138,7 @@ def fit_seconds(
         clusters,
         warp=warp,
         landmarks=landmarks,
+        n_forms=1,
         init="random",
         curriculum=False,
         n_swaps=0,

@@ -1,12 +1,13 @@
 """Looking at clusterings: functions that return matplotlib figures.
 
-A user's own model: `centroids`, `members`, `alignment` (why is this image here?), `history`.
+A user's own model: `centroids`, `forms`, `members`, `alignment` (why is this image here?), `history`.
 The paper: `transformations`, `time_growth`, `centroid_rows`, `centroid_overview`, `embedding`,
 `accuracy_against_distortion`.
 """
 
 from dikmeans.show.accuracy_line import accuracy_against_distortion
 from dikmeans.show.centroids import centroid_overview, centroid_rows, centroids
+from dikmeans.show.cluster_forms import forms
 from dikmeans.show.cluster_members import members
 from dikmeans.show.fit_history import history
 from dikmeans.show.growth_curves import time_growth
@@ -22,6 +23,7 @@ __all__ = [
     "centroids",
     "embedding",
     "example_warps",
+    "forms",
     "history",
     "members",
     "time_growth",

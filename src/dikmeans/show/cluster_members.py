@@ -33,7 +33,7 @@ def members(
     Returns
     -------
     figure : matplotlib.figure.Figure
-        The centroid leads both rows.
+        The centroid leads both rows; each image is aligned with the form it is nearest to.
 
     Raises
     ------

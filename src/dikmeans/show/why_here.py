@@ -41,7 +41,7 @@ def alignment(model: Any, image: Any, *, title: str | None = None) -> Any:
     6
     """
     one = model.align(np.asarray(image)[None])[0]
-    centroid = model.cluster_centers_[one.label]
+    centroid = model.forms_[one.form]
     warps_image = model.direction == "image-to-centroid"
     source = np.asarray(image).reshape(centroid.shape) if warps_image else centroid
     what = "image" if warps_image else "centroid"

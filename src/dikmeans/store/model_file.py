@@ -1,9 +1,9 @@
 """Model files: one safetensors file with a versioned JSON header.
 
-Layout: the tensors ``cluster_centers`` (K, rows, columns[, channels]), ``init_centers`` (the same
-shape), ``cluster_weights`` (K,), ``labels`` (N,), where a stiffness was learned ``stiffness``, and where the
-first centroids were given ``init``; in the metadata one entry ``dikmeans`` with a JSON object: format,
-version, parameters, and the fitted values that are not arrays.
+Layout: the tensors ``forms`` (M, rows, columns[, channels]), ``form_clusters`` (M,), ``form_weights`` (M,),
+``init_centers`` (K, rows, columns[, channels]), ``labels`` (N,), where a stiffness was learned ``stiffness``,
+and where the first centroids were given ``init``; in the metadata one entry ``dikmeans`` with a JSON object:
+format, version, parameters, and the fitted values that are not arrays.
 Where the work was done (`device`) is not kept: a model fitted on a GPU is read where there is none.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
 its place first, and moved there when complete.
@@ -30,8 +30,8 @@ from dikmeans.images import check_image_shape
 from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
-VERSION = 3
-_TENSORS = {"cluster_centers", "cluster_weights", "init_centers", "labels"}
+VERSION = 4
+_TENSORS = {"forms", "form_clusters", "form_weights", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
 # Parameters that belong to a machine and not to a model.
@@ -46,8 +46,9 @@ def save_model(model: Any, path: Any) -> None:
     """Write a fitted `DIKMeans` to `path`."""
     parameters = model.get_params(deep=False)
     tensors = {
-        "cluster_centers": np.ascontiguousarray(model.cluster_centers_),
-        "cluster_weights": np.ascontiguousarray(model.cluster_weights_),
+        "forms": np.ascontiguousarray(model.forms_),
+        "form_clusters": np.ascontiguousarray(model.form_clusters_),
+        "form_weights": np.ascontiguousarray(model.form_weights_),
         "init_centers": np.ascontiguousarray(model.init_centers_),
         "labels": np.ascontiguousarray(model.labels_),
     }
@@ -165,6 +166,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
     # before anything is made in a size that the header claims
     _check_pictures(path, tensors, (model.n_clusters, *shape))
+    _check_forms(path, tensors, model.n_clusters, shape)
     try:
         n_parameters = 2 * model._aligner(model.warp).n_basis
     except ValueError as error:
@@ -173,9 +175,6 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     expected = (model.n_clusters, n_parameters, n_parameters)
     if stiffness is not None and not _is_stiffness(stiffness, expected):
         raise _damaged(path, f"stiffness should be positive definite matrices, shape {expected}")
-    weights = tensors["cluster_weights"]
-    if weights.shape != (model.n_clusters,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise _damaged(path, f"cluster_weights should be {model.n_clusters} weights")
     labels = tensors["labels"]
     if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
         raise _damaged(path, f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
@@ -188,9 +187,10 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     check_feature_names(names, fitted["n_features_in"])
 
     model.n_features_in_ = int(fitted["n_features_in"])
-    model.cluster_centers_ = tensors["cluster_centers"]
+    model.forms_ = tensors["forms"]
+    model.form_clusters_ = tensors["form_clusters"].astype(np.int64)
+    model.form_weights_ = tensors["form_weights"].astype(np.float64)
     model.init_centers_ = tensors["init_centers"]
-    model.cluster_weights_ = weights.astype(np.float64)
     model.labels_ = labels
     model.inertia_ = inertia
     model.stiffness_ = stiffness
@@ -215,13 +215,29 @@ def check_feature_names(names: Any, n_features: int) -> None:
 def _check_pictures(path: Path, tensors: dict[str, np.ndarray], expected: tuple[int, ...]) -> None:
     """Refuse centroids that are not finite numbers of the expected shape; given ones may be flat."""
     flat = (expected[0], math.prod(expected[1:]))
-    for name in ("cluster_centers", "init_centers", "init"):
+    for name in ("init_centers", "init"):
         array = tensors.get(name)
         if array is None:  # only the last may be absent
             continue
         fits = array.shape == expected or (name == "init" and array.shape == flat)
-        if not fits or array.dtype not in (np.float32, np.float64) or not np.isfinite(array).all():
+        if not fits or not _are_pixels(array):
             raise _damaged(path, f"{name} should be finite numbers of shape {expected}")
+
+
+def _check_forms(path: Path, tensors: dict[str, np.ndarray], n_clusters: int, shape: tuple[int, ...]) -> None:
+    """Refuse forms that are no pictures of that shape, without a weight, or that leave a cluster without."""
+    forms, clusters, weights = (tensors[name] for name in ("forms", "form_clusters", "form_weights"))
+    if forms.shape != (len(forms), *shape) or not _are_pixels(forms):
+        raise _damaged(path, f"forms should be finite numbers of shape (forms, {', '.join(map(str, shape))})")
+    complete = clusters.dtype.kind == "i" and np.array_equal(np.unique(clusters), np.arange(n_clusters))
+    if clusters.shape != (len(forms),) or not complete or (np.diff(clusters) < 0).any():
+        raise _damaged(path, f"form_clusters should name clusters 0 to {n_clusters - 1}, ascending")
+    if weights.shape != (len(forms),) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise _damaged(path, f"form_weights should be {len(forms)} weights")
+
+
+def _are_pixels(array: np.ndarray) -> bool:
+    return array.dtype in (np.float32, np.float64) and bool(np.isfinite(array).all())
 
 
 def _iteration(phase: Any, distortion: Any, moved: Any, seconds: Any) -> Iteration:

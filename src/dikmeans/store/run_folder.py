@@ -172,21 +172,34 @@ def write_run(
         model.save(folder / MODEL)
         (folder / LABELS).write_bytes(rows_as_csv(label_rows(images.names, assignments)))
         (folder / CENTROIDS).mkdir()
-        for number, centroid in enumerate(model.cluster_centers_):
-            write_picture(folder / CENTROIDS / centroid_name(number, model.n_clusters), centroid)
+        for (cluster, form), picture in zip(number_forms(model.form_clusters_), model.forms_, strict=True):
+            write_picture(folder / CENTROIDS / centroid_name(cluster, model.n_clusters, form), picture)
         # plain ASCII: a path may hold bytes that are no UTF-8
         (folder / INFO).write_text(json.dumps(info, indent=2, default=plain) + "\n", "ascii")
 
 
-def centroid_name(cluster: int, n_clusters: int) -> str:
-    """File name of a centroid; as many digits as the last one needs, so that they sort.
+def number_forms(clusters: np.ndarray) -> list[tuple[int, int]]:
+    """The cluster of each form, and its number within it, from the clusters of all.
 
     Examples
     --------
-    >>> centroid_name(3, 12)
-    'cluster-03.png'
+    >>> number_forms(np.array([0, 0, 1]))
+    [(0, 0), (0, 1), (1, 0)]
     """
-    return f"cluster-{cluster:0{len(str(n_clusters - 1))}d}.png"
+    within = np.arange(len(clusters)) - np.searchsorted(clusters, clusters)
+    return list(zip(clusters.tolist(), within.tolist(), strict=True))
+
+
+def centroid_name(cluster: int, n_clusters: int, form: int = 0) -> str:
+    """File name of a centroid, or of a further form; as many digits as the last needs, so that clusters sort.
+
+    Examples
+    --------
+    >>> centroid_name(3, 12), centroid_name(3, 12, form=1)
+    ('cluster-03.png', 'cluster-03_form-2.png')
+    """
+    further = f"_form-{form + 1}" if form else ""
+    return f"cluster-{cluster:0{len(str(n_clusters - 1))}d}{further}.png"
 
 
 def check_place(path: Path, *, force: bool) -> Path:

@@ -17,6 +17,7 @@ def quick(**parameters) -> DIKMeans:
         "random_state": 0,
         "max_iter": 2,
         "n_swaps": 1,
+        "n_forms": 2,
         "search_size": 60,
         "n_jobs": 1,
     }
@@ -31,11 +32,12 @@ def in_pieces(images: np.ndarray, size: int = 50) -> Iterator[np.ndarray]:
 def assert_same_fit(one: DIKMeans, other: DIKMeans) -> None:
     """Equal but for the order in which double-precision sums were added up."""
     np.testing.assert_array_equal(one.labels_, other.labels_)
-    np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_, atol=1e-5)
+    np.testing.assert_allclose(one.forms_, other.forms_, atol=1e-5)
+    np.testing.assert_array_equal(one.form_clusters_, other.form_clusters_)
     np.testing.assert_array_equal(one.init_centers_, other.init_centers_)
     np.testing.assert_allclose(one.inertia_, other.inertia_, rtol=1e-6)
     assert [i.phase for i in one.history_.iterations] == [i.phase for i in other.history_.iterations]
-    assert one.cluster_centers_.dtype == other.cluster_centers_.dtype
+    assert one.forms_.dtype == other.forms_.dtype
     assert one.normalize_ == other.normalize_
     assert one.labels_.dtype == other.labels_.dtype
 

@@ -19,7 +19,7 @@ from dikmeans.normalise import representatives
 pytestmark = pytest.mark.usefixtures("small_shards")
 
 MEASURES = [
-    {"warp": "none"},
+    {"warp": "none", "n_forms": 1},
     {"warp": "affine"},
     {"warp": "tps"},
     {"warp": "tps", "direction": "image-to-centroid", "unit_norm_centroids": True, "normalize": "unit"},

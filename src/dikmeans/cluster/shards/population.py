@@ -21,6 +21,7 @@ from dikmeans.cluster.population import Population, digest, draw_indices
 from dikmeans.cluster.shards import work
 from dikmeans.cluster.shards.source import Source
 from dikmeans.cluster.shards.workers import Handle, Workers, workers_for
+from dikmeans.cluster.task import Verdict
 from dikmeans.cluster.update import Sums, move
 from dikmeans.images import ImageShape
 from dikmeans.tensor_file import TensorFileError
@@ -254,6 +255,17 @@ class ShardedTask:
         before = [None] * len(self.population.images) if start is None else start.fits
         fits = self._on_shards(work.align, centroids, before)
         return self.population.cluster(centroids, list(fits), None if start is None else before)
+
+    def judge(self, centroids: np.ndarray) -> Verdict:
+        """Align all images with all centroids as `predict` does, and keep nothing but the verdict."""
+        workers = self.population.workers
+        shared = workers.share(centroids)
+        verdicts = workers.fetch(
+            workers.call(work.judge, images, weights, self.shared_aligner, shared, workers.n_jobs)
+            for images, weights in self.population.shards()
+        )
+        labels, sizes, distortions = zip(*verdicts, strict=True)
+        return Verdict(np.concatenate(labels), sum(sizes), sum(distortions))
 
     def reassign(
         self, here: ShardedClustering, centroids: np.ndarray, columns: np.ndarray

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 
 from dikmeans.align.aligner import Fits
 from dikmeans.cluster.costs import cheapest
-from dikmeans.cluster.task import Clustering, Task
+from dikmeans.cluster.task import Clustering, Task, Verdict
 from dikmeans.cluster.update import Sums
 from dikmeans.images import ImageShape, refuse_non_finite, table_rules, to_channels_first
 from dikmeans.normalise import NORMALISERS
@@ -100,6 +100,13 @@ def gather(
     """What the update of the centroids needs to know of the images."""
     here = Clustering(centroids, fits, weights)
     return _task(images, weights, aligner, n_jobs).gather(here, centroids)
+
+
+def judge(
+    images: np.ndarray, weights: np.ndarray, aligner: Any, centroids: np.ndarray, n_jobs: int | None
+) -> Verdict:
+    """What the centroids are worth to the images."""
+    return _task(images, weights, aligner, n_jobs).judge(centroids)
 
 
 def tally(weights: np.ndarray, fits: Fits, before: Fits | None) -> Tally:

@@ -67,7 +67,7 @@ def judge_numbers(
     Parameters
     ----------
     estimator : DIKMeans
-        Cloned; its ``n_clusters`` is replaced.
+        Cloned; its ``n_clusters`` is replaced. Each cluster has one form: clusters are what is judged.
     X : array of shape (N, rows, columns[, channels])
         At least twice as many images as the largest number.
     numbers : iterable of int
@@ -84,7 +84,7 @@ def judge_numbers(
         clock = time.perf_counter()
         scores, distortions = [], []
         for split in range(n_splits):
-            candidate = clone(estimator).set_params(n_clusters=number, random_state=seed + split)
+            candidate = clone(estimator).set_params(n_clusters=number, n_forms=1, random_state=seed + split)
             fits = fit_halves(candidate, X, np.random.RandomState(seed + split))
             scores.append(stability.of_halves(fits, X))
             distortions.append(sum(fitted.inertia_ for fitted in fits) / len(X))

@@ -124,7 +124,14 @@ def _default_reference(fitted: Any) -> DIKMeans:
     shape = getattr(fitted, "image_shape_", None)
     n_jobs = getattr(fitted, "n_jobs", -1)
     return DIKMeans(
-        1, curriculum=False, n_swaps=0, max_iter=10, image_shape=shape, random_state=0, n_jobs=n_jobs
+        1,
+        n_forms=1,
+        curriculum=False,
+        n_swaps=0,
+        max_iter=10,
+        image_shape=shape,
+        random_state=0,
+        n_jobs=n_jobs,
     )
 
 

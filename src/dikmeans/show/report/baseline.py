@@ -36,7 +36,7 @@ class Baseline:
 
 def fit_baseline(model: Any, images: np.ndarray, labels: np.ndarray) -> Baseline:
     """K-means beside `model`, its clusters matched to the model's `labels`."""
-    kmeans = clone(model).set_params(warp="none", verbose=0)
+    kmeans = clone(model).set_params(warp="none", n_forms=1, verbose=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer shapes than clusters: shown as such
         kmeans.fit(images)

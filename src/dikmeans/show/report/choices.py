@@ -6,6 +6,8 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dikmeans.warp.basis import ThinPlate
 
 
@@ -55,6 +57,18 @@ def explain_choices(model: Any, n_pictures: int) -> list[Choice]:
                 _WARPED[model.direction][1],
             ),
         ]
+    if plan.forms.most > 1:
+        forms = np.bincount(model.form_clusters_)
+        choices.append(
+            Choice(
+                "Forms",
+                f"{forms.min()} a cluster"
+                if forms.min() == forms.max()
+                else f"{forms.min()} to {forms.max()} a cluster",
+                _origin(model, "n_forms"),
+                "Pictures a cluster has, where its members differ by more than a bend.",
+            )
+        )
     choices.append(
         Choice(
             "Compared",

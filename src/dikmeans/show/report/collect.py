@@ -42,14 +42,16 @@ class Findings:
     model : DIKMeans
     labels : int array of shape (N,)
         Clusters of all pictures.
+    form_sizes : int array of shape (M,)
+        Pictures of each form.
     own_cost, own_bending, energies : arrays of shape (N,)
-        Cost of each picture to its own centroid, the part of it that is bending, and the picture's energy.
+        Cost of each picture to its own form, the part of it that is bending, and the picture's energy.
     shown : int array of shape (n,)
         Which pictures the page shows.
     costs : array of shape (n, K)
-        Costs of those to all centroids, every pair refined to the end.
+        Costs of those to all clusters, every pair refined to the end.
     candidates : list of Alignments
-        Those pictures with their own centroid, with the next best, and so on.
+        Those pictures with their own cluster, with the next best, and so on.
     baseline : Baseline or None
         K-means; None if the model is K-means itself.
     maps : list of PictureMap
@@ -62,6 +64,7 @@ class Findings:
 
     model: Any
     labels: np.ndarray
+    form_sizes: np.ndarray
     own_cost: np.ndarray
     own_bending: np.ndarray
     energies: np.ndarray
@@ -97,6 +100,7 @@ def collect(model: Any, image_set: ImageSet, max_pictures: int, tell: Tell) -> F
     return Findings(
         model=model,
         labels=labels,
+        form_sizes=np.bincount(alignments.forms, minlength=len(model.forms_)),
         own_cost=alignments.cost,
         own_bending=alignments.bending_cost,
         energies=energies_of(alignments._images),
@@ -112,7 +116,7 @@ def collect(model: Any, image_set: ImageSet, max_pictures: int, tell: Tell) -> F
 
 
 def rank_candidates(own: Alignments, costs: np.ndarray, n_jobs: int | None) -> list[Alignments]:
-    """The pictures aligned with their own centroid, then with the others in the order of their `costs`."""
+    """The pictures aligned with their own cluster, then with the others in the order of their `costs`."""
     others = costs.copy()
     others[np.arange(len(own)), own.labels] = -np.inf  # a near-tie may have gone the other way: own first
     order = np.argsort(others, axis=1, kind="stable")
@@ -130,19 +134,20 @@ def _draw_maps(model: Any, images: np.ndarray, own: Alignments, tell: Tell) -> t
         affine = align_to_own(
             model._aligner("affine"),
             model._check_images(images, reset=False),
-            model._centroid_pictures(),
+            model._form_pictures(),
             model.image_shape_,
+            clusters=model.form_clusters_,
             prune=1.0,
             n_jobs=model.n_jobs,
         ).onto(own.labels, n_jobs=model.n_jobs)
     else:
         affine = own
-    note = "Each picture shifted, turned, stretched and slanted to fit the centroid of its cluster."
+    note = "Each picture shifted, turned, stretched and slanted to fit a form of its cluster."
     maps.append(PictureMap("Affinely aligned", note, embed(affine.aligned)))
     if model.warp != "tps":
         return maps, "This model allows affine maps only, so there is no map of deformed pictures."
     tell(0.75, "a map of the deformed pictures")
-    note = "Each picture bent to fit the centroid of its cluster."
+    note = "Each picture bent to fit a form of its cluster."
     maps.append(PictureMap("Deformation aligned", note, embed(own.aligned)))
     return maps, ""
 

@@ -46,7 +46,11 @@ def pack(findings: Findings, image_set: ImageSet, title: str) -> dict[str, Any]:
         "choices": [asdict(choice) for choice in findings.choices],
         "history": _history(model),
         "clusters": _clusters(findings),
-        "centroids": _quantised(viewable(model.cluster_centers_)),
+        "forms": {
+            "pictures": _quantised(viewable(model.forms_)),
+            "cluster": model.form_clusters_.tolist(),
+            "size": findings.form_sizes.tolist(),
+        },
         "baseline": _baseline(findings),
         "classes": list(image_set.class_names) if image_set.labels is not None else None,
         "agreement": _agreement(findings),
@@ -145,11 +149,12 @@ def _pictures(findings: Findings, image_set: ImageSet, as_shown: np.ndarray) -> 
 
 
 def _candidate(findings: Findings, rank: int) -> dict[str, str]:
-    """Each picture with its centroid of that rank: which, its cost, and the warp written out."""
+    """Each picture with its cluster of that rank: which form, its cost, and the warp written out."""
     fits = findings.candidates[rank]
     _, radial, affine = fits.warp.expansion(fits.parameters)
     return {
         "cluster": _packed(fits.labels, "<u2"),
+        "form": _packed(fits.forms, "<u2"),
         "cost": _packed(fits.cost, "<f4"),
         "bending": _packed(fits.bending_cost, "<f4"),
         "folded": _packed(fits.folded, "<f4"),
@@ -158,7 +163,7 @@ def _candidate(findings: Findings, rank: int) -> dict[str, str]:
 
 
 def _quantised(pictures: np.ndarray) -> dict[str, Any]:
-    """Centroids with sixteen bits a value: finer than anyone can see, half the size of floats."""
+    """Centroids or forms with sixteen bits a value: finer than anyone can see, half the size of floats."""
     low, high = float(pictures.min()), float(pictures.max())
     high = high if high > low else low + 1
     return {

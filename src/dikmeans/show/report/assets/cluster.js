@@ -13,14 +13,17 @@ let playCurrent = () => {};
 let leaveView = () => {};
 
 function showCluster(k) {
-  const cluster = DATA.clusters[k], members = MEMBERS[k];
+  const cluster = DATA.clusters[k], forms = FORMS_OF[k];
+  let members = MEMBERS[k], chosen = null;
   const wall = el("div", { class: "wall", id: "members", role: "group", "aria-label": `Members of cluster ${k}` });
   const watch = watchVisible((tile) => tile.redraw());
   const watchOthers = watchVisible((tile) => tile.redraw());
   let left = false;
   leaveView = () => { watch.stop(); watchOthers.stop(); left = true; };
   const mean = newCanvas("large", "Mean of the members at this point of the slide");
-  const meanOf = [...members].sort(SORTS.best[1]).slice(0, MOST_IN_MEAN);
+  const bestMembers = () => [...members].sort(SORTS.best[1]).slice(0, MOST_IN_MEAN);
+  let meanOf = bestMembers();
+  const meanName = () => (meanOf.length < members.length ? `mean of the best ${count(meanOf.length)}` : "mean of the members");
   mean.paint = () => paintMean(mean, meanOf, state.slides.wall);
   const redraw = () => {
     for (const tile of watch.visible) tile.redraw();
@@ -35,6 +38,22 @@ function showCluster(k) {
     for (const tile of wall.children) watch.observe(tile);
     roving(wall);
   };
+  const meanFigure = labelled(mean, meanName());
+  // Which members are looked at: those of one form, or all.
+  const look = (form) => {
+    chosen = form === chosen ? null : form;
+    members = MEMBERS[k].filter((slot) => chosen === null || CANDIDATES[0].form[slot] === chosen);
+    meanOf = bestMembers();
+    meanFigure.querySelector("figcaption").textContent = meanName();
+    for (const button of document.querySelectorAll("#forms button")) button.setAttribute("aria-pressed", Number(button.dataset.form) === chosen && chosen !== null);
+    fill();
+    mean.paint();
+    const mine = meanOf;
+    invertAhead(mine, () => left || mine !== meanOf, () => mean.paint());
+  };
+  const formButtons = el("div", { id: "forms", role: "group", "aria-label": `Forms of cluster ${k}` }, ...forms.map((form) => el("button", {
+    type: "button", class: "tile", "data-form": form, "aria-pressed": "false", disabled: !members.some((slot) => CANDIDATES[0].form[slot] === form), title: `Show the members of ${formName(form)}`, click: () => look(form),
+  }, formCanvas(form, "large", formName(form)), el("small", {}, plural(DATA.forms.size[form], "picture")))));
   const sort = el("select", { id: "sort", change: () => { sortBy = sort.value; fill(); } },
     ...Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key, selected: key === sortBy }, name)));
 
@@ -42,17 +61,17 @@ function showCluster(k) {
     clusterStrip(k),
     el("section", { class: "head" },
       el("div", { class: "portraits" },
-        labelled(centroidCanvas(k, "large", `Centroid of cluster ${k}`), "centroid"),
-        members.length && !IS_SIGNAL ? labelled(mean, meanOf.length < members.length ? `mean of the best ${count(meanOf.length)}` : "mean of the members") : null),
+        forms.length > 1 ? formButtons : labelled(centroidCanvas(k, "large", `Centroid of cluster ${k}`), "centroid"),
+        members.length && !IS_SIGNAL ? meanFigure : null),
       el("div", {},
         el("h1", {}, clusterName(k)),
         el("p", { class: "lead" }, cluster.size
-          ? `${plural(cluster.size, "picture")}; the centroid explains ${percent(DATA.energy - cluster.cost)} of their energy.`
+          ? `${plural(cluster.size, "picture")}; ${forms.length > 1 ? `its ${forms.length} forms explain` : "the centroid explains"} ${percent(DATA.energy - cluster.cost)} of their energy.`
           : "No picture is nearest to this centroid: there are fewer shapes than clusters."),
         SAMPLED ? el("p", { class: "note sample" }, `${count(members.length)} of its ${count(cluster.size)} members are shown.`) : null,
         members.length ? el("p", { class: "note" }, DATA.warp === "none"
           ? "This model does not align pictures; the slide changes nothing."
-          : "Slide: every member is bent, pixel by pixel, into the frame of the centroid." + (IS_SIGNAL ? "" : " Watch the mean grow sharp.")) : null,
+          : `Slide: every member is bent, pixel by pixel, into the frame of ${forms.length > 1 ? "its form. Choose a form to see its members alone." : "the centroid."}` + (IS_SIGNAL ? "" : " Watch the mean grow sharp.")) : null,
         members.length ? slider.element : null)));
   if (members.length) {
     MAIN.append(el("section", {},

@@ -15,23 +15,28 @@ function decode(text, kind) {
   return new ARRAYS[kind](bytes.buffer);
 }
 
-function decodeCentroids(packed) {
+function decodeCentroids(packed, length) {
   const step = (packed.high - packed.low) / 65535;
   const all = Float32Array.from(decode(packed.values, "u2"), (v) => packed.low + v * step);
-  return Array.from({ length: K }, (_, k) => all.subarray(k * PIXELS * CHANNELS, (k + 1) * PIXELS * CHANNELS));
+  return Array.from({ length }, (_, k) => all.subarray(k * PIXELS * CHANNELS, (k + 1) * PIXELS * CHANNELS));
 }
 
-const CENTROIDS = decodeCentroids(DATA.centroids);
-const BASELINE = DATA.baseline && decodeCentroids(DATA.baseline.centroids);
+// A cluster has one picture or several, its forms; the first, which most members have, is its centroid.
+const FORMS = decodeCentroids(DATA.forms.pictures, DATA.forms.cluster.length);
+const FORMS_OF = Array.from({ length: K }, () => []);
+DATA.forms.cluster.forEach((k, form) => FORMS_OF[k].push(form));
+const CENTROIDS = FORMS_OF.map(([first]) => FORMS[first]);
+const BASELINE = DATA.baseline && decodeCentroids(DATA.baseline.centroids, K);
 const CENTRES = decode(DATA.centres, "f4");
 const COSTS = decode(DATA.pictures.costs, "f4");
 const GAIN = decode(DATA.pictures.gain, "f4");
 const MAPS = DATA.maps.map((panel) => ({ ...panel, xy: decode(panel.xy, "f4") }));
 const WARP_LENGTH = CENTRES.length + 6;
 
-// CANDIDATES[rank]: every picture with its own centroid (rank 0), the next best one (1), and so on.
+// CANDIDATES[rank]: every picture with its own cluster (rank 0), the next best one (1), and so on.
 const CANDIDATES = DATA.candidates.map((packed) => ({
   cluster: decode(packed.cluster, "u2"),
+  form: decode(packed.form, "u2"),
   cost: decode(packed.cost, "f4"),
   bending: decode(packed.bending, "f4"),
   folded: decode(packed.folded, "f4"),

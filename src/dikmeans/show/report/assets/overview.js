@@ -14,7 +14,7 @@ function showOverview() {
     el("section", { "aria-labelledby": "centroids" },
       el("h2", { id: "centroids" }, "The clusters"),
       el("p", { class: "note" }, BASELINE
-        ? "Left: the centroid, the one picture that fits all members best once it may be bent. Right: what plain K-means, which compares pixel by pixel, makes of the same pictures from the same start. Cohesion is the share of its members’ energy that a centroid explains."
+        ? "Left: the centroid, the picture that fits its members best once it may be bent; where a cluster has several forms, the one that most members have. Right: what plain K-means, which compares pixel by pixel, makes of the same pictures from the same start. Cohesion is the share of its members’ energy that a centroid explains."
         : "Each centroid is the mean of its members: this model is plain K-means. Cohesion is the share of its members’ energy that a centroid explains."),
       clusterCards()),
     el("section", { class: "two" },
@@ -69,7 +69,7 @@ function clusterCards() {
         el("b", {}, `Cluster ${k}`),
         matched === null ? null : el("span", { class: "chip" }, `${className(matched)} · ${Math.round(100 * purity(k))}\u202f%`)),
       cluster.size
-        ? el("span", { class: "meta" }, `${plural(cluster.size, "picture")}, cohesion ${percent(DATA.energy - cluster.cost, 0)}`)
+        ? el("span", { class: "meta" }, `${plural(cluster.size, "picture")}${FORMS_OF[k].length > 1 ? ` in ${FORMS_OF[k].length} forms` : ""}, cohesion ${percent(DATA.energy - cluster.cost, 0)}`)
         : el("span", { class: "meta" }, "empty: no picture is nearest to it"),
       cluster.size ? costBar(cluster.cost, cluster.bending, highest, `mean cost ${percent(cluster.cost)}`) : null);
   });

@@ -32,6 +32,7 @@ function repaintAll() {
 }
 
 const centroidCanvas = (k, className, label) => painted(newCanvas(className, label), (canvas) => paintCentroid(canvas, CENTROIDS[k]));
+const formCanvas = (form, className, label) => painted(newCanvas(className, label), (canvas) => paintCentroid(canvas, FORMS[form]));
 const pictureCanvas = (slot, className, label) => painted(newCanvas(className, label), (canvas) => paintPicture(canvas, valuesOf(slot)));
 
 // A bar of two parts: what is left over, and what the bending costs. `full` is the cost of a whole bar.
@@ -44,6 +45,12 @@ function costBar(cost, bending, full, label) {
   };
   bar.append(part(cost - bending, "data"), part(bending, "bending"));
   return bar;
+}
+
+// "form 2 of 3", counted within its cluster.
+function formName(form) {
+  const all = FORMS_OF[DATA.forms.cluster[form]];
+  return `form ${all.indexOf(form) + 1} of ${all.length}`;
 }
 
 function clusterName(k) {
@@ -96,6 +103,8 @@ function roving(wall) {
   if (!first) return;
   for (const button of buttons()) button.tabIndex = -1;
   first.tabIndex = 0;
+  if (wall.roving) return; // filled anew: it listens already
+  wall.roving = true;
   wall.addEventListener("focusin", (event) => {
     for (const button of wall.querySelectorAll("[tabindex='0']")) button.tabIndex = -1;
     event.target.tabIndex = 0;

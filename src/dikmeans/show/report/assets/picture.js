@@ -58,14 +58,15 @@ function candidateRow(slot, rank) {
   const fit = CANDIDATES[rank], k = fit.cluster[slot], warp = warpOf(rank, slot);
   const centroidWarped = DATA.direction === "centroid-to-image";
   const image = Float32Array.from(valuesOf(slot), (v) => v * GAIN[slot]);
-  const source = centroidWarped ? CENTROIDS[k] : image, target = centroidWarped ? image : CENTROIDS[k];
+  const centroid = FORMS[fit.form[slot]];
+  const source = centroidWarped ? centroid : image, target = centroidWarped ? image : centroid;
   const forward = forwardGrid(warp);
   // the lines follow the picture: where its points go, which is the inverse of where pixels come from
   const lines = centroidWarped ? alignedGrid(rank, slot) : inverseGrid(warp);
   const bent = newCanvas("large", `Bent, cluster ${k}`), back = newCanvas("large", `Picture brought back, cluster ${k}`);
   const residual = newCanvas("large", `Residual, cluster ${k}`);
   const mesh = svg("svg", { class: "mesh", viewBox: `0 0 ${COLUMNS} ${ROWS}`, "aria-hidden": "true" });
-  const limit = 0.8 * CENTROIDS[k].reduce((most, v) => Math.max(most, Math.abs(v)), 1e-9);
+  const limit = 0.8 * centroid.reduce((most, v) => Math.max(most, Math.abs(v)), 1e-9);
   const draw = (t) => {
     const warped = resample(source, forward, t);
     if (centroidWarped) paintCentroid(bent, warped); else paintValues(bent, warped, DATA.tone.low * GAIN[slot], DATA.tone.high * GAIN[slot]);
@@ -81,7 +82,7 @@ function candidateRow(slot, rank) {
       el("a", { href: `#cluster-${k}` }, clusterName(k)),
       el("span", { class: "chip" }, rank === 0 ? "its cluster" : signed(fit.cost[slot] - CANDIDATES[0].cost[slot]))),
     el("div", { class: "body" }, el("div", { class: "steps" },
-      labelled(centroidCanvas(k, "large", `Centroid ${k}`), "centroid"),
+      labelled(formCanvas(fit.form[slot], "large", `Centroid ${k}`), FORMS_OF[k].length > 1 ? formName(fit.form[slot]) : "centroid"),
       aligned ? el("figure", {}, el("span", { class: "stack" }, bent, mesh), el("figcaption", {}, centroidWarped ? "bent onto the picture" : "picture, bent")) : null,
       labelled(residual, "residual"),
       aligned && centroidWarped ? labelled(back, "picture, brought back") : null),
