@@ -44,7 +44,7 @@ def _blurred(images: np.ndarray) -> np.ndarray:
     return ndimage.gaussian_filter(images, (0, 0.7, 0.7))
 
 
-_PICTURES = "dikmeans.normalise"
+_PICTURES = "dikmeans.cluster.normalise"
 
 QUESTIONS: dict[str, tuple[Variant, ...]] = {
     "the search": (
@@ -80,6 +80,7 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
         Variant("auto (default)"),
         Variant("unit norm", {"normalize": "unit"}),
         Variant("strokes", {"normalize": "strokes"}),
+        Variant("scales", {"normalize": "scales"}),
         Variant("subject", {"normalize": "subject"}),
         Variant("square root, unit norm", {"normalize": "unit"}, pictures=np.sqrt),
         Variant("blurred, unit norm", {"normalize": "unit"}, pictures=_blurred),
@@ -89,23 +90,34 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
             Variant(
                 f"as wide as {width} of a side",
                 {"normalize": "strokes"},
-                {f"{_PICTURES}.STROKE_WIDTH": width},
+                {f"{_PICTURES}.strokes.STROKE_WIDTH": width},
             )
             for width in (0.04, 0.06, 0.08, 0.12)
         ),
         *(
-            Variant(f"faint below {faint}", {"normalize": "strokes"}, {f"{_PICTURES}.FAINT": faint})
+            Variant(f"faint below {faint}", {"normalize": "strokes"}, {f"{_PICTURES}.strokes.FAINT": faint})
             for faint in (0.1, 1.0)
         ),
         Variant("ceiling of strokes", {"normalize": "strokes"}, ceiling=True),
         Variant("ceiling of unit norm", {"normalize": "unit"}, ceiling=True),
+    ),
+    "the scales": (
+        Variant("unit norm", {"normalize": "unit"}),
+        *(
+            Variant(f"evened out by {share}", constants={f"{_PICTURES}.scales.EVENNESS": share})
+            for share in (0.2, 0.3, 0.4, 0.45, 0.5, 0.6)
+        ),
+    ),
+    "the place": (
+        Variant("where the template is found"),
+        Variant("as photographed", constants={f"{_PICTURES}.template.FARTHEST": 0.0}),
     ),
     "the window": (
         *(
             Variant(
                 f"as wide as {width:.2f} of a side",
                 {"normalize": "subject"},
-                {f"{_PICTURES}.WINDOW_WIDTH": width},
+                {f"{_PICTURES}.subject.WINDOW_WIDTH": width},
             )
             for width in (0.12, 1 / 6, 0.25, 0.35, 10.0)
         ),

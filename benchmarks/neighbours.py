@@ -16,9 +16,9 @@ import numpy as np
 
 from _common import print_table
 from dikmeans.align import pairwise_cost
+from dikmeans.cluster.normalise import NORMALISERS, choose_normaliser
 from dikmeans.evaluate import get_task
 from dikmeans.images import to_channels_first
-from dikmeans.normalise import NORMALISERS, choose_normaliser
 
 
 def vote(costs: np.ndarray, labels: np.ndarray, k: int, n_classes: int) -> np.ndarray:
@@ -45,7 +45,8 @@ def main() -> None:
                 for part in (data.test, data.train)
             ]
             choice = choose_normaliser(pictures[1]) if normalize == "auto" else normalize
-            test, train = (NORMALISERS[choice](some)[:, 0] for some in pictures)
+            normalise = NORMALISERS[choice].learn(pictures[1])
+            test, train = (normalise(some)[:, 0] for some in pictures)
             print(f"\n{data.title}, {len(train)} training images, {len(test)} test images, {choice!r}\n")
             rows = []
             for warp in ("none", "affine", "tps"):

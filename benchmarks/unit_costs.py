@@ -20,6 +20,7 @@ import numpy as np
 from _common import digits, print_table
 from dikmeans.align import make_aligner
 from dikmeans.cluster.memory import state_bytes
+from dikmeans.cluster.normalise import UnitNorm
 from dikmeans.cluster.shards import work
 from dikmeans.cluster.state_file import put_aside, read_fits
 
@@ -62,7 +63,7 @@ def main() -> None:
             read_fits(path)
 
         jobs: dict[str, Callable[[], object]] = {
-            "prepare": lambda: work.prepare(raw, 0, shape=SHAPE, normalize="unit"),
+            "prepare": lambda: work.prepare(raw, 0, shape=SHAPE, normalise=UnitNorm()),
             "cold": lambda: work.align(images, weights, aligner, centroids, None, 1),
             "warm": lambda: work.align(images, weights, aligner, moved, fits, 1),
             "pass": lambda: work.gather(images, weights, aligner, centroids.astype(float), fits, 1),

@@ -106,7 +106,7 @@ def test_any_array(X, n_clusters, warp):
         {
             "warp": st.sampled_from(["tps", "affine", "none"]),
             "direction": st.sampled_from(["centroid-to-image", "image-to-centroid"]),
-            "normalize": st.sampled_from(["auto", "unit", "strokes", "subject", None]),
+            "normalize": st.sampled_from(["auto", "unit", "strokes", "scales", "subject", None]),
             "border": st.sampled_from(["zero", "edge"]),
             "smoothness": st.sampled_from([0.0, 0.3, 100.0]),
             "unit_norm_centroids": st.booleans(),

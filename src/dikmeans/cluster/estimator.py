@@ -85,13 +85,15 @@ class DIKMeans(
         let an image hide from its centroid the parts that do not fit.
     border : {"zero", "edge"}, default="zero"
         What lies outside a picture: zeros, or its edge pixels continued.
-    normalize : {"auto", "unit", "strokes", "subject"} or None, default="auto"
+    normalize : {"auto", "unit", "strokes", "scales", "subject"} or None, default="auto"
         What is done to every image first. "unit": it is scaled to unit norm, which makes the clustering
         blind to brightness. "strokes": every neighbourhood gets the same energy before, so that a dot
-        counts beside a line. "subject": edges and features around the middle are kept, all else fades.
-        None: it is taken as it is. "auto" is "strokes" for thin things on a dark background, "subject" for
-        images without one, such as photographs, and "unit" for all others; see `dikmeans.normalise`.
-        Centroids live in the space of the normalised images.
+        counts beside a line. "scales": what is fine gets more energy before, so that the gap between two
+        fingers counts beside a hand. "subject": what is around the middle is brought to the same place in
+        all images, its scales evened out, and all else fades. None: it is taken as it is. "auto" is
+        "strokes" for thin and "scales" for thick things on a dark background, "subject" for images without
+        one, such as photographs, and "unit" for signals, tiny images and those with negative values; see
+        `dikmeans.cluster.normalise`. Centroids live in the space of the normalised images.
     unit_norm_centroids : bool, default=False
         Keep centroids at unit norm, the paper's constraint. Advisable with "image-to-centroid",
         where images could otherwise shrink together with their centroid.
@@ -174,6 +176,9 @@ class DIKMeans(
         Shape of the pictures.
     normalize_ : str or None
         What was done to the images first: `normalize`, or what "auto" chose.
+    normaliser_ : Normaliser
+        The same as an object, with what it has learned from the images: ``normaliser_.exponent`` ("scales",
+        "subject"), ``normaliser_.template`` ("subject").
     solver_ : Solver
         The solver that was used.
     n_features_in_ : int
@@ -208,7 +213,7 @@ class DIKMeans(
         "stiffness": [StrOptions({"learned", "uniform"})],
         "direction": [StrOptions(set(DIRECTIONS))],
         "border": [StrOptions(set(PAD_MODES))],
-        "normalize": [StrOptions({"auto", "unit", "strokes", "subject"}), None],
+        "normalize": [StrOptions({"auto", "unit", "strokes", "scales", "subject"}), None],
         "unit_norm_centroids": ["boolean"],
         "solver": [StrOptions(set(SOLVERS)), Solver],
         "n_forms": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from dikmeans.cluster.normalise import NORMALISERS, Normaliser, choose_normaliser
+from dikmeans.cluster.normalise.base import representatives
 from dikmeans.cluster.population import Population
 from dikmeans.cluster.shards import ShardedPopulation, Source, open_population, open_source
 from dikmeans.images import (
@@ -20,13 +22,12 @@ from dikmeans.images import (
     table_rules,
     to_channels_first,
 )
-from dikmeans.normalise import NORMALISERS, choose_normaliser, representatives
 
 
 class Intake:
     """The part of `DIKMeans` that takes images in.
 
-    Sets `image_shape_`, `normalize_` and `n_features_in_`.
+    Sets `image_shape_`, `normalize_`, `normaliser_` and `n_features_in_`.
     """
 
     # parameters and methods of the estimator
@@ -84,7 +85,7 @@ class Intake:
             weights,
             shape=self.image_shape_,
             dtype=dtype,
-            normalize=self.normalize_,
+            normalise=self.normaliser_,
             n_clusters=self.n_clusters,
             n_basis=self._aligner(self.warp).n_basis,
             n_jobs=self.n_jobs,
@@ -108,8 +109,14 @@ class Intake:
         images = to_channels_first(table, shape)
         if reset:
             self.image_shape_ = shape
-            self.normalize_ = choose_normaliser(images) if self.normalize == "auto" else self.normalize
-        return NORMALISERS[self.normalize_](images)
+            self.normaliser_ = self._learn_normaliser(images[representatives(len(images))])
+            self.normalize_ = self.normaliser_.name
+        return self.normaliser_(images)
+
+    def _learn_normaliser(self, pictures: np.ndarray) -> Normaliser:
+        """The normaliser that was asked for, or that suits, for pictures like these."""
+        name = choose_normaliser(pictures) if self.normalize == "auto" else self.normalize
+        return NORMALISERS[name].learn(pictures)
 
     def _shape_for_new(self, shape: tuple[int, ...]) -> ImageShape | None:
         """What new images must look like; sizes that differ are refused in the user's words."""
@@ -131,4 +138,4 @@ class Intake:
                 f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
                 f"{self.n_clusters} of shape {self.image_shape_} are needed."
             )
-        return NORMALISERS[self.normalize_](centroids)
+        return self.normaliser_(centroids)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dikmeans.cluster.forms import form_rule
-from dikmeans.normalise import ENOUGH_TO_TELL
+from dikmeans.cluster.normalise.base import ENOUGH_TO_TELL
 from dikmeans.warp.basis import make_warp
 
 _SINGLE, _DOUBLE, _BYTE = 4, 8, 1

@@ -69,3 +69,10 @@ def learn_stiffness(task: Task, clustering: Clustering) -> np.ndarray | None:
         distances[labels == cluster] = np.einsum("ni,ij,nj->n", some, inverse, some, optimize=True)
     scale = DEFORMATION_SHARE * usual_residual / np.average(distances, weights=task.weights)
     return scale * inverses
+
+
+def is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
+    """Whether it holds penalties: a warp must not win anything by bending."""
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        return False
+    return bool(np.linalg.eigvalsh((array + np.swapaxes(array, 1, 2)) / 2).min() > 0)

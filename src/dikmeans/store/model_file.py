@@ -2,7 +2,8 @@
 
 Layout: the tensors ``forms`` (M, rows, columns[, channels]), ``form_clusters`` (M,), ``form_weights`` (M,),
 ``init_centers`` (K, rows, columns[, channels]), ``labels`` (N,), where a stiffness was learned ``stiffness``,
-and where the first centroids were given ``init``; in the metadata one entry ``dikmeans`` with a JSON object:
+where the first centroids were given ``init``, and arrays
+that the normaliser has learned ``normaliser.*``; in the metadata one entry ``dikmeans`` with a JSON object:
 format, version, parameters, and the fitted values that are not arrays.
 Where the work was done (`device`) is not kept: a model fitted on a GPU is read where there is none.
 Reading parses numbers and JSON and nothing else: a file cannot make code run. A file is written beside
@@ -25,15 +26,27 @@ from safetensors.numpy import load, save
 from dikmeans.align.solvers import make_solver
 from dikmeans.atomic import atomic_write
 from dikmeans.cluster.history import History, Iteration
+from dikmeans.cluster.normalise import NORMALISERS
 from dikmeans.cluster.parameters import parameter_from_json, parameters_as_json, plain
+from dikmeans.cluster.stiffness import is_stiffness
 from dikmeans.images import check_image_shape
-from dikmeans.normalise import NORMALISERS
 
 FORMAT = "dikmeans-model"
-VERSION = 4
+VERSION = 5
 _TENSORS = {"forms", "form_clusters", "form_weights", "init_centers", "labels"}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
-_FITTED = {"image_shape", "n_features_in", "inertia", "n_iter", "normalize", "learned_stiffness", "history"}
+_FITTED = {
+    "image_shape",
+    "n_features_in",
+    "inertia",
+    "n_iter",
+    "normalize",
+    "normaliser",
+    "learned_stiffness",
+    "history",
+}
+# Before the names of arrays that the normaliser has learned.
+_LEARNED = "normaliser."
 # Parameters that belong to a machine and not to a model.
 _OF_THE_MACHINE = {"device"}
 
@@ -56,6 +69,9 @@ def save_model(model: Any, path: Any) -> None:
         tensors["stiffness"] = np.ascontiguousarray(model.stiffness_)
     if not isinstance(parameters["init"], str):
         tensors["init"] = np.ascontiguousarray(parameters["init"], dtype=np.float64)
+    learned = model.normaliser_.learned
+    arrays = {name for name, value in learned.items() if isinstance(value, np.ndarray)}
+    tensors |= {_LEARNED + name: np.ascontiguousarray(learned[name]) for name in arrays}
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -69,6 +85,7 @@ def save_model(model: Any, path: Any) -> None:
             "inertia": model.inertia_,
             "n_iter": model.n_iter_,
             "normalize": model.normalize_,
+            "normaliser": {name: learned[name] for name in set(learned) - arrays},
             "learned_stiffness": model.stiffness_ is not None,
             "history": asdict(model.history_),
         },
@@ -146,7 +163,8 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
     if odd:
         raise ModelFileError(f"{path} has unknown or missing entries: {', '.join(sorted(odd))}.")
     optional = {"init": parameters["init"] is None, "stiffness": fitted["learned_stiffness"]}
-    odd = set(tensors) ^ (_TENSORS | {name for name, expected in optional.items() if expected})
+    learned = {name for name in tensors if name.startswith(_LEARNED)}
+    odd = (set(tensors) - learned) ^ (_TENSORS | {name for name, expected in optional.items() if expected})
     if odd:
         raise ModelFileError(f"{path} has unknown or missing tensors: {', '.join(sorted(odd))}.")
 
@@ -162,6 +180,11 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         model.normalize_ = fitted["normalize"]
         if model.normalize_ not in NORMALISERS:
             raise ValueError(f"normalize={model.normalize_!r} is not known.")
+        arrays = {name.removeprefix(_LEARNED): tensors[name] for name in learned}
+        channels = shape[2] if len(shape) == 3 else 1
+        model.normaliser_ = NORMALISERS[model.normalize_].restore(
+            {**fitted["normaliser"], **arrays}, (channels, *shape[:2])
+        )
     except ValueError as error:
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
     # before anything is made in a size that the header claims
@@ -173,7 +196,7 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         raise ModelFileError(f"{path} holds parameters that make no sense: {error}") from error
     stiffness = tensors.get("stiffness")
     expected = (model.n_clusters, n_parameters, n_parameters)
-    if stiffness is not None and not _is_stiffness(stiffness, expected):
+    if stiffness is not None and not is_stiffness(stiffness, expected):
         raise _damaged(path, f"stiffness should be positive definite matrices, shape {expected}")
     labels = tensors["labels"]
     if labels.ndim != 1 or labels.dtype.kind != "i" or not _within(labels, model.n_clusters):
@@ -242,13 +265,6 @@ def _are_pixels(array: np.ndarray) -> bool:
 
 def _iteration(phase: Any, distortion: Any, moved: Any, seconds: Any) -> Iteration:
     return Iteration(str(phase), float(distortion), int(moved), float(seconds))
-
-
-def _is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Whether it holds penalties: a warp must not win anything by bending."""
-    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        return False
-    return bool(np.linalg.eigvalsh((array + np.swapaxes(array, 1, 2)) / 2).min() > 0)
 
 
 def _within(labels: np.ndarray, n_clusters: int) -> bool:

@@ -11,10 +11,10 @@ import pytest
 from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, in_pieces, quick
 
 from dikmeans import DIKMeans
+from dikmeans.cluster.normalise.base import representatives
 from dikmeans.cluster.progress import listening
 from dikmeans.cluster.shards import workers
 from dikmeans.cluster.shards.population import ShardedTask
-from dikmeans.normalise import representatives
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 

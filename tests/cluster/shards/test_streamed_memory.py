@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sharded_fits import quick
 
-from dikmeans import normalise
 from dikmeans.cluster import memory
 from dikmeans.cluster.memory import estimate_memory, images_per_shard, state_bytes
+from dikmeans.cluster.normalise import base
 
 
 def peak_of_fit(model, X) -> int:
@@ -24,7 +24,7 @@ def peak_of_fit(model, X) -> int:
 @pytest.mark.parametrize("warp", ["none", "affine"])
 def test_the_estimate_of_a_streamed_fit_is_kept(real_digits, on_disk, monkeypatch, warp):
     monkeypatch.setattr(memory, "SHARD_BYTES", 2**18)
-    for module in (memory, normalise):
+    for module in (memory, base):
         monkeypatch.setattr(module, "ENOUGH_TO_TELL", 50)
     X = on_disk(real_digits[0])
     parameters = {"n_clusters": 8, "warp": warp, "search_size": 50}

@@ -17,6 +17,7 @@ import numpy as np
 
 from dikmeans.cluster.costs import Summary, evaluate
 from dikmeans.cluster.memory import images_per_shard
+from dikmeans.cluster.normalise import Normaliser
 from dikmeans.cluster.population import Population, digest, draw_indices
 from dikmeans.cluster.shards import work
 from dikmeans.cluster.shards.source import Source
@@ -315,7 +316,7 @@ def open_population(
     *,
     shape: ImageShape,
     dtype: Any,
-    normalize: str | None,
+    normalise: Normaliser,
     n_clusters: int,
     n_basis: int,
     n_jobs: int | None,
@@ -330,7 +331,7 @@ def open_population(
         (rows, columns) or (rows, columns, channels) of an image.
     dtype : dtype
         Of the pixels, once they have been checked.
-    normalize : str or None
+    normalise : Normaliser
         What is done to every image first.
     n_clusters, n_basis : int
         Centroids, and basis functions of the warp: they decide how much a shard takes.
@@ -339,6 +340,6 @@ def open_population(
     """
     workers = workers_for(source, n_jobs)
     parts = workers.parts(source, images_per_shard(shape, n_clusters, n_basis))
-    images = workers.shards(source, parts, partial(work.prepare, shape=shape, normalize=normalize))
+    images = workers.shards(source, parts, partial(work.prepare, shape=shape, normalise=normalise))
     bounds = np.array([0, *(part.stop for part in parts)])
     return ShardedPopulation(source, workers, images, workers.split(weights, parts), bounds, dtype, weights)

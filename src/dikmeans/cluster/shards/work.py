@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_array
 
 from dikmeans.align.aligner import Fits
 from dikmeans.cluster.costs import cheapest
+from dikmeans.cluster.normalise import Normaliser
 from dikmeans.cluster.task import Clustering, Task, Verdict
 from dikmeans.cluster.update import Sums
 from dikmeans.images import ImageShape, refuse_non_finite, table_rules, to_channels_first
-from dikmeans.normalise import NORMALISERS
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Moments:
         return float((self.squares / self.n - (self.total / self.n) ** 2).mean())
 
 
-def prepare(raw: np.ndarray, first: int, *, shape: ImageShape, normalize: str | None) -> np.ndarray:
+def prepare(raw: np.ndarray, first: int, *, shape: ImageShape, normalise: Normaliser) -> np.ndarray:
     """Rows of a user's array, from row `first` on, as checked and normalised pictures."""
     table = raw.reshape(len(raw), int(np.prod(shape)))
     table = check_array(table, **table_rules(table))
     refuse_non_finite(table, numbers=range(first, first + len(table)))
-    return NORMALISERS[normalize](to_channels_first(table, shape))
+    return normalise(to_channels_first(table, shape))
 
 
 def align(

@@ -134,9 +134,13 @@ _COMPARED = {
         "stroke by stroke",
         "Every neighbourhood has the same energy, so that a dot counts beside a line; brightness does not.",
     ),
+    "scales": (
+        "scale by scale",
+        "What is fine counts beside what is large and bright: edges and gaps beside the whole.",
+    ),
     "subject": (
         "in the middle",
-        "Edges and features around the middle count; light, background and brightness do not.",
+        "Edges and features of the subject count, wherever it is; light, background and brightness do not.",
     ),
 }
 _WARPED = {

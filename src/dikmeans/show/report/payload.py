@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dikmeans.data import ImageSet
-from dikmeans.normalise import ONLY_SCALED
 from dikmeans.show.report.collect import Findings
 from dikmeans.show.report.sprites import make_sheets, tone_of, viewable
 
@@ -124,7 +123,7 @@ def _as_shown(findings: Findings, image_set: ImageSet) -> np.ndarray:
 
     A centroid fits the latter, and a residual must be the one that was computed.
     """
-    if findings.model.normalize_ in ONLY_SCALED:
+    if findings.model.normaliser_.only_scales:
         return image_set.images[findings.shown]
     seen = findings.candidates[0].image
     peaks = np.abs(seen.reshape(len(seen), -1)).max(axis=1)  # equally bright, else most would be pale
