@@ -23,13 +23,11 @@ import numpy as np
 from dikmeans.cluster.gauge import to_mean_pose
 from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.seeding import measure_plus_plus
-from dikmeans.cluster.task import Clustering, Task
+from dikmeans.cluster.task import Task
 from dikmeans.images import scale_to_unit_norm
 
 # Iterations, and the fall of the distortion that ends them, of the division of one cluster.
 DIVIDE_ITERATIONS, DIVIDE_TOL = 20, 1e-3
-# How often a cluster is divided; the division with the lowest distortion is kept.
-DIVISIONS = 3
 
 
 class FormRule(NamedTuple):
@@ -126,20 +124,10 @@ def divide_clusters(
             weights=task.weights[members],
             aligner=aligner_of(np.full(n_forms, cluster)),
         )
-        n_iter = min(DIVIDE_ITERATIONS, max_iter)
-        divided = min(
-            (_divide(part, n_forms, n_iter, rng) for _ in range(DIVISIONS)),
-            key=lambda division: division.distortion,
-        )
+        seeds = part.images[measure_plus_plus(part, n_forms, rng)]
+        start = part.assign(scale_to_unit_norm(seeds) if part.unit_norm else seeds)
+        divided, _ = lloyd(part, start, max_iter=min(DIVIDE_ITERATIONS, max_iter), tol=DIVIDE_TOL)
         order = np.argsort(-divided.sizes, kind="stable")
         pictures.append(to_mean_pose(part, divided)[order[divided.sizes[order] > 0]])
     clusters = np.repeat(np.arange(len(pictures)), [len(forms) for forms in pictures])
     return Forms(np.concatenate(pictures), clusters)
-
-
-def _divide(part: Task, n_forms: int, max_iter: int, rng: np.random.RandomState) -> Clustering:
-    """The members of one cluster, clustered."""
-    seeds = part.images[measure_plus_plus(part, n_forms, rng)]
-    start = part.assign(scale_to_unit_norm(seeds) if part.unit_norm else seeds)
-    divided, _ = lloyd(part, start, max_iter=max_iter, tol=DIVIDE_TOL)
-    return divided

@@ -16,7 +16,7 @@ def grey_map(pictures: np.ndarray) -> str:
     """The matplotlib colour map for pictures (N, rows, columns[, channels]) that belong together.
 
     Handwriting and spectrograms have an empty edge and are shown dark on white; photographs fill the frame
-    and are shown as they are, and so is their detail (``normalize="subject"``), which has either sign.
+    and are shown as they are, and so is whatever has either sign (``normalize="scales"`` or ``"subject"``).
 
     Examples
     --------
