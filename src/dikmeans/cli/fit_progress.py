@@ -109,6 +109,7 @@ _PHASES = {
     "affine": "warming up with affine maps",
     "tps, 10 x as stiff": "warming up with stiff splines",
     "search": "searching",
+    "usual deformations": "learning which deformations are usual",
     "after a swap": "after a swap",
     "all images": "fitting all pictures",
 }

@@ -20,6 +20,7 @@ from dikmeans.align.bulk import chunks
 from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.lloyd import lloyd
 from dikmeans.cluster.progress import FitListener
+from dikmeans.cluster.run import ALL_IMAGES, SEARCH, SWAPS, USUAL
 from dikmeans.cluster.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
 from dikmeans.cluster.task import Task
 
@@ -35,7 +36,7 @@ USUAL_COLD_TO_WARM = 4.0
 DIVISION_PASSES = 4
 """Members of a cluster meet its forms so often from scratch while it is divided, iterations counted in."""
 
-SWAPS, LAST_LOOK = "swaps", "last look"
+LAST_LOOK = "last look"
 # What belongs to the trials of swaps, as the history calls it.
 _AFTER_A_SWAP = "after a swap"
 # Enough for all threads to have something to do, and for the clock to be right.
@@ -97,7 +98,9 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
     ]
     if plan.searches(on_sample=n_search < n_images):
         usual = min(USUAL_SEARCH, plan.max_iter)
-        steps.append(Step("search", plan.warp, n_search, searching, searching, usual))
+        steps.append(Step(SEARCH, plan.warp, n_search, searching, searching, usual))
+    if plan.shares_stiffness:
+        steps.append(Step(USUAL, plan.warp, n_search, searching, searching, min(USUAL_SEARCH, plan.max_iter)))
     if plan.swap_trials and plan.n_clusters > 1:
         # every cluster is cut in two beforehand; a trial aligns two centroids anew, then all of them
         halves = 2 * n_search
@@ -106,7 +109,7 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
         trials = min(usual, plan.swap_trials)
         steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
     usual = min(USUAL_ALL, plan.max_iter)
-    steps.append(Step("all images", plan.warp, n_images, all_pairs, all_pairs, usual))
+    steps.append(Step(ALL_IMAGES, plan.warp, n_images, all_pairs, all_pairs, usual))
     n_forms = plan.forms.number_for(n_search // plan.n_clusters)
     division = DIVISION_PASSES * n_forms * n_search if n_forms > 1 else 0
     steps.append(Step(LAST_LOOK, plan.warp, n_images, n_forms * all_pairs + division, 0, 0))

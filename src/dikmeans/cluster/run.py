@@ -23,8 +23,11 @@ from dikmeans.cluster.swaps import SwapProgress, swap_moves
 from dikmeans.cluster.task import Clustering, Task
 from dikmeans.images import scale_to_unit_norm
 
-SEARCH, SWAPS, ALL_IMAGES = "search", "swaps", "all images"
+SEARCH, USUAL, SWAPS, ALL_IMAGES = "search", "usual deformations", "swaps", "all images"
 """Steps of a run, after the lessons."""
+
+# Between the swaps and the stiffness of each cluster warps are found under the bending energy once more.
+RELEARN_ITERATIONS = 3
 
 
 class StopRequested(Exception):  # noqa: N818 -- not an error: the user or a callback had enough
@@ -89,6 +92,11 @@ class Plan:
     def swap_trials(self) -> int:
         """Swaps that may be tried."""
         return 0 if self.given else self.n_swaps
+
+    @property
+    def shares_stiffness(self) -> bool:
+        """Whether swaps are judged under a stiffness that all clusters share; see `Run`."""
+        return self.learn_stiffness and self.swap_trials > 0 and self.n_clusters > 1
 
     def searches(self, *, on_sample: bool) -> bool:
         """Whether the measure proper works on the search's images before it does on all."""
@@ -156,6 +164,11 @@ class Outcome:
 class Run:
     """A run in progress, and what it has reached so far.
 
+    Swaps are judged by the distortion, and under the bending energy the distortions of a good clustering and
+    of a bad one may be nearly the same. They differ more once usual deformations cost less than unusual
+    ones. So a stiffness is learned twice: one that all clusters share before the swaps, as clusters are
+    about to change, and one for each of them afterwards.
+
     Attributes
     ----------
     plan : Plan
@@ -167,8 +180,10 @@ class Run:
     sample : Population
         The images that the search takes place on.
     history : History
-    first_centroids, stiffness : arrays
+    first_centroids : array of shape (K, C, rows, columns), optional
         As soon as they are known.
+    stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
+        As soon as it is known; while clusters share it, the same for all of them.
     forms : Forms, optional
         When the clusters have been divided.
     bookmark : Bookmark, optional
@@ -197,7 +212,7 @@ class Run:
     @property
     def steps(self) -> tuple[str, ...]:
         """Names of the steps, in their order; not every run has all of them."""
-        return (*(lesson.name for lesson in self.plan.lessons), SEARCH, SWAPS, ALL_IMAGES)
+        return (*(lesson.name for lesson in self.plan.lessons), SEARCH, USUAL, SWAPS, ALL_IMAGES)
 
     def images_of(self, step: str) -> Any:
         """The population that a step works on: its clusterings are of those images."""
@@ -234,14 +249,7 @@ class Run:
         proper = Phase(plan.warp, 1.0, plan.max_iter)
         searches = plan.searches(on_sample=len(sample) < len(self.population))
         if searches and not self._is_past(SWAPS):
-            task = self._task(sample, proper)
-            here = None
-            if not self._is_past(SEARCH):
-                here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, SEARCH)
-            here = self._swap(task, here, announce_trial)
-            centroids = to_mean_pose(task, here)
-            if plan.learn_stiffness:
-                self.stiffness = learn_stiffness(task, here)
+            centroids = self._search(centroids, proper, announce_trial)
 
         task = self._task(self.population, proper)
         here, self.history.stopped = self._descend(task, centroids, plan.max_iter, plan.tol, ALL_IMAGES)
@@ -299,6 +307,33 @@ class Run:
         """A population under the measure of `phase`, with the stiffness if it has been learned."""
         aligner = self.plan.aligner(phase.warp, phase.stiffness, self.stiffness)
         return population.under(aligner, unit_norm=self.plan.unit_norm, n_jobs=self.plan.n_jobs)
+
+    def _search(
+        self, centroids: np.ndarray | None, proper: Phase, announce: Callable[[int, int], None]
+    ) -> np.ndarray:
+        """Centroids of the sample, and with them the stiffness; from `centroids`, or from the bookmark."""
+        plan, sample = self.plan, self.sample
+        task = self._task(sample, proper)  # from a bookmark after the search: with the stiffness they share
+        here = None
+        if not self._is_past(SEARCH):
+            here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, SEARCH)
+            if plan.shares_stiffness:
+                centroids = to_mean_pose(task, here)
+                self.stiffness = learn_stiffness(task, here, shared=True)
+                task = self._task(sample, proper)
+        if plan.shares_stiffness and not self._is_past(USUAL):
+            here, _ = self._descend(task, centroids, plan.max_iter, LESSON_TOL, USUAL)
+        here = self._swap(task, here, announce)
+        centroids = to_mean_pose(task, here)
+        if plan.shares_stiffness:
+            self.stiffness = None
+            task = self._task(sample, proper)
+            start = task.assign(centroids.astype(task.aligner.dtype))
+            here, _ = lloyd(task, start, max_iter=min(RELEARN_ITERATIONS, plan.max_iter), tol=LESSON_TOL)
+            centroids = to_mean_pose(task, here)
+        if plan.learn_stiffness:
+            self.stiffness = learn_stiffness(task, here)
+        return centroids
 
     def _descend(self, task: Any, centroids: Any, max_iter: int, tol: float, name: str) -> tuple[Any, str]:
         """Lloyd's algorithm from `centroids`, every pair aligned from scratch first; or from the bookmark."""

@@ -34,7 +34,7 @@ SHRINKAGE = 0.5
 RIDGE = 0.1
 
 
-def learn_stiffness(task: Task, clustering: Clustering) -> np.ndarray | None:
+def learn_stiffness(task: Task, clustering: Clustering, *, shared: bool = False) -> np.ndarray | None:
     """Penalty matrices (K, 2 n_basis, 2 n_basis) for `Aligner`; None if there is nothing to learn from.
 
     Parameters
@@ -42,6 +42,8 @@ def learn_stiffness(task: Task, clustering: Clustering) -> np.ndarray | None:
     task : Task
         Its aligner has the bending energy as penalty.
     clustering : Clustering
+    shared : bool, default=False
+        Whether all clusters get the same.
     """
     labels, n_clusters = clustering.labels, len(clustering.centroids)
     own = clustering.own_deltas
@@ -60,7 +62,8 @@ def learn_stiffness(task: Task, clustering: Clustering) -> np.ndarray | None:
     usual_residual = np.average(residual, weights=task.weights)
     if not (variance > 0 and usual_residual > 0):
         return None
-    covariances = (1 - SHRINKAGE) * covariances + SHRINKAGE * pooled
+    shrinkage = 1.0 if shared else SHRINKAGE
+    covariances = (1 - shrinkage) * covariances + shrinkage * pooled
     covariances += RIDGE * variance * np.eye(len(pooled))
     inverses = np.stack([linalg.inv(covariance, assume_a="pos") for covariance in covariances])
     distances = np.empty(len(deltas))
