@@ -109,8 +109,12 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
         ),
     ),
     "the place": (
-        Variant("where the template is found"),
+        Variant("where the template is found (default)"),
         Variant("as photographed", constants={f"{_PICTURES}.template.FARTHEST": 0.0}),
+        *(
+            Variant(f"evened out by {share}", constants={f"{_PICTURES}.subject.EVENNESS": share})
+            for share in (0.0, 0.3, 0.5, 1.0)
+        ),
     ),
     "the window": (
         *(

@@ -103,7 +103,7 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(version=5), "format version 5"),
+        (lambda h: h.update(version=6), "format version 6"),
         (lambda h: h.update(format="something"), "not a model"),
         (lambda h: h["parameters"].update(extra=1), "extra"),
         (lambda h: h["parameters"].pop("warp"), "warp"),

@@ -14,6 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, quick
 
+from dikmeans.cluster.normalise import UnitNorm
 from dikmeans.cluster.progress import FitListener, listening
 from dikmeans.cluster.shards import dask_workers, open_population, open_source
 from dikmeans.cluster.shards.dask_workers import DaskWorkers
@@ -195,7 +196,7 @@ def _population(model, pictures):
         None,
         shape=(8, 8),
         dtype=np.float32,
-        normalize="unit",
+        normalise=UnitNorm(),
         n_clusters=4,
         n_basis=3,
         n_jobs=1,

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 # e: how much of the fall is taken back.
 EVENNESS = 0.45
 # An exponent beyond this would leave nothing but noise.
-LARGEST_EXPONENT = 1.0
+LARGEST_EXPONENT = 1.5
 # The fall is measured between so many waves a side and the finest there are, in so many steps.
 FEWEST_WAVES, FREQUENCY_STEPS = 2, 11
 
@@ -110,7 +110,7 @@ class EvenScales(Normaliser):
     @classmethod
     def learn(cls, pictures: np.ndarray) -> Self:
         """With the exponent that these pictures ask for."""
-        return cls(learn_exponent(pictures))
+        return cls(learn_exponent(pictures, EVENNESS))
 
     def _normalise(self, pictures: np.ndarray) -> np.ndarray:
         return scale_what_is_left(even_out_scales(pictures, self.exponent), pictures)
@@ -127,10 +127,10 @@ class EvenScales(Normaliser):
         return cls(check_exponent(learned["exponent"]))
 
 
-def learn_exponent(pictures: np.ndarray) -> float:
-    """The exponent that these pictures ask for."""
+def learn_exponent(pictures: np.ndarray, evenness: float) -> float:
+    """The exponent that takes back this share of the fall of the pictures' amplitude."""
     fall = fall_of_amplitude(pictures)
-    exponent = min(max(EVENNESS * fall, 0.0), LARGEST_EXPONENT)
+    exponent = min(max(evenness * fall, 0.0), LARGEST_EXPONENT)
     logger.info("the amplitude falls as |f|^-%.2f; pictures are filtered by |f|^%.2f", fall, exponent)
     return exponent
 

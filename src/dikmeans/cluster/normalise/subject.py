@@ -24,6 +24,8 @@ from dikmeans.cluster.normalise.template import Template, around_the_middle
 
 # Of the window on the middle, as a part of a picture's longer side.
 WINDOW_WIDTH = 1 / 6
+# How much of the fall of the amplitude is taken back: more than where nothing but the thing itself is seen.
+EVENNESS = 0.7
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Subject(Normaliser):
     @classmethod
     def learn(cls, pictures: np.ndarray) -> Self:
         """With the exponent that these pictures ask for, and with their template."""
-        return cls(learn_exponent(pictures), Template.learn(pictures))
+        return cls(learn_exponent(pictures, EVENNESS), Template.learn(pictures))
 
     def _normalise(self, pictures: np.ndarray) -> np.ndarray:
         moved = self.bring_to_the_middle(pictures)
