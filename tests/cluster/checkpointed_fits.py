@@ -14,7 +14,7 @@ from dikmeans.cluster.progress import FitListener, listening
 
 FITS: dict[str, dict[str, Any]] = {
     # on a sample, with swaps that are kept, two runs, clusters divided into forms
-    "tps": {"landmarks": 3, "search_size": 70, "n_forms": 2},
+    "tps": {"landmarks": 3, "search_size": 70, "n_forms": 2, "random_state": 5},
     "affine": {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True},
     "none": {"warp": "none", "n_swaps": 3},
     "uniform": {"stiffness": "uniform", "curriculum": False, "n_swaps": 0, "landmarks": 2, "n_init": 1},

@@ -82,7 +82,7 @@ def test_crossed_and_plain_shapes_of_one_cluster_become_its_forms():
                 picture[7:9, column - 3 : column + 5] = 1
         else:
             picture[6:10, 3:13] = picture[3:13, 6:10] = 1
-    model = DIKMeans(2, n_forms=2, random_state=0).fit(X)
+    model = DIKMeans(2, n_forms=2, normalize="unit", random_state=0).fit(X)
     bars = model.labels_[20]
     if clustering_accuracy(np.arange(80) >= 40, model.labels_) < 1:
         pytest.fail("the clusters are not the two shapes")

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans import DIKMeans
 from dikmeans.align import make_aligner
 from dikmeans.cluster.lloyd import lloyd
+from dikmeans.cluster.progress import FitListener, listening
+from dikmeans.cluster.run import StopRequested
 from dikmeans.cluster.stiffness import DEFORMATION_SHARE, RIDGE, SHRINKAGE, learn_stiffness
 from dikmeans.cluster.task import Task
 from dikmeans.images import scale_to_unit_norm
@@ -44,9 +47,12 @@ def test_it_is_the_inverse_of_the_shrunken_covariance_of_the_warps(scene):
         np.testing.assert_allclose(product, product[0, 0] * np.eye(len(pooled)), atol=1e-6 * product[0, 0])
 
 
-def test_deformation_makes_up_its_share_of_the_cost(scene):
+@pytest.mark.parametrize("shared", [False, True])
+def test_deformation_makes_up_its_share_of_the_cost(scene, shared):
     task, clustering = scene
-    found = learn_stiffness(task, clustering)
+    found = learn_stiffness(task, clustering, shared=shared)
+    assert found.shape == (3, 18, 18)
+    assert shared == np.array_equal(found[0], found[2])
     deltas, labels = own_deltas(clustering), clustering.labels
     for k in range(3):
         deltas[labels == k] -= np.average(deltas[labels == k], axis=0, weights=task.weights[labels == k])
@@ -102,3 +108,39 @@ def test_a_model_keeps_what_it_has_learned(real_digits, tmp_path):
         one.save(tmp_path / "model.safetensors")
         copy = DIKMeans.load(tmp_path / "model.safetensors")
         np.testing.assert_array_equal(copy.transform(X[:10]), one.transform(X[:10]))
+
+
+@pytest.mark.parametrize("swaps", [0, 2])
+def test_swaps_are_judged_under_a_stiffness_that_all_clusters_share(real_digits, monkeypatch, swaps):
+    judged = []
+
+    def look(task, here, **_):
+        judged.append(task.aligner)
+        return here
+
+    monkeypatch.setattr("dikmeans.cluster.run.swap_moves", look)
+    model = DIKMeans(3, landmarks=3, max_iter=2, n_swaps=swaps, random_state=0).fit(real_digits[0][:60])
+    (aligner,) = judged
+    delta = np.random.default_rng(0).standard_normal((1, 2, 9)).astype(np.float32)
+    costs = [float(aligner.penalty(delta, np.array([k]))[0]) for k in range(3)]
+    bending = make_aligner((28, 28), landmarks=3).penalty(delta, np.array([0]))
+    assert costs[0] == costs[1] == costs[2]
+    assert (costs[0] == pytest.approx(float(bending[0]))) == (swaps == 0)
+    # in the end each cluster has its own
+    assert not np.allclose(model.stiffness_[0], model.stiffness_[1])
+    assert ("usual deformations" in {line.phase for line in model.history_.iterations}) == (swaps > 0)
+
+
+def test_a_fit_stopped_while_clusters_share_a_stiffness_is_a_whole_model(real_digits):
+    X = real_digits[0][:60]
+
+    class Enough(FitListener):
+        def iteration(self, iteration):
+            if iteration.phase == "usual deformations":
+                raise StopRequested
+
+    model = DIKMeans(3, landmarks=3, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="stopped"), listening(model, Enough()):
+        model.fit(X)
+    assert model.stiffness_.shape == (3, 18, 18)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

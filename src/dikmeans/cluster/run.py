@@ -1,4 +1,4 @@
-"""One run: seeds, curriculum, swap moves, the fit on all images, and their division into forms.
+"""One run: seeds, curriculum, search and swap moves, the fit on all images, and their division into forms.
 
 The search for a good optimum needs no more than a few hundred images a cluster. On a large set it is
 done on a random sample; the centroids it finds are then the start of Lloyd's algorithm on everything.
