@@ -241,8 +241,35 @@ LEARNED = {"exponent": 0.5, "template": TEMPLATE}
         ("subject", {"exponent": 0.5, "template": TEMPLATE + np.inf}, "template"),
         ("subject", LEARNED | {"template_stiffness": -np.eye(6)[None]}, "positive definite"),
         ("subject", LEARNED | {"template_stiffness": np.eye(4)[None]}, "positive definite"),
+        ("subject", LEARNED | {"template_stiffness": np.triu(np.ones((6, 6)))[None]}, "positive definite"),
+        ("subject", LEARNED | {"template_stiffness": 1e300 * np.eye(6)[None]}, "positive definite"),
+        ("subject", LEARNED | {"template": TEMPLATE + 1e38}, "template"),
     ],
 )
 def test_what_no_normaliser_has_learned_is_refused(name, learned, complaint):
     with pytest.raises(ValueError, match=complaint):
         NORMALISERS[name].restore(learned, (1, 8, 8))
+
+
+@pytest.mark.parametrize("name", ["scales", "subject"])
+def test_a_refused_refit_leaves_the_model_as_it_was(name, walls):
+    model = DIKMeans(3, normalize=name, **QUICK).fit(walls)
+    before = model.transform(walls)
+    others = np.random.default_rng(0).random((30, 20, 20)).astype(np.float32)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(others, sample_weight=np.ones(3))
+    np.testing.assert_array_equal(model.transform(walls), before)
+    fresh = DIKMeans(3, normalize=name, **QUICK)
+    with pytest.raises(ValueError, match="n_samples"):
+        fresh.fit(walls[:2])
+    assert not [attribute for attribute in vars(fresh) if attribute.endswith("_")]
+
+
+@pytest.mark.parametrize("name", ["auto", "scales", "subject"])
+def test_pictures_without_weight_have_no_say(name, walls):
+    noise = np.random.default_rng(0).random((25, 28, 28)).astype(np.float32)
+    both = np.concatenate([walls, noise])
+    weights = np.r_[np.ones(len(walls)), np.zeros(len(noise))]
+    found = DIKMeans(3, normalize=name, **QUICK).fit(both, sample_weight=weights).normaliser_
+    expected = DIKMeans(3, normalize=name, **QUICK).fit(walls).normaliser_
+    np.testing.assert_array_equal(found(walls[:, None]), expected(walls[:, None]))

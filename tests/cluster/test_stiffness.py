@@ -144,3 +144,24 @@ def test_a_fit_stopped_while_clusters_share_a_stiffness_is_a_whole_model(real_di
         model.fit(X)
     assert model.stiffness_.shape == (3, 18, 18)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_a_run_stopped_early_does_not_replace_one_that_has_ended(real_digits):
+    """Its distortion is of another measure, and lower: without the stiffness of clusters."""
+    X = real_digits[0][:60]
+    settings = {"landmarks": 3, "max_iter": 2, "n_swaps": 2, "random_state": 0}
+
+    class EnoughInTheSecond(FitListener):
+        ended = False
+
+        def iteration(self, iteration):
+            self.ended |= iteration.phase == "all images"
+            if self.ended and iteration.phase == "search":
+                raise StopRequested
+
+    model = DIKMeans(3, n_init=2, **settings)
+    with pytest.warns(ConvergenceWarning, match="stopped"), listening(model, EnoughInTheSecond()):
+        model.fit(X)
+    one = DIKMeans(3, **settings).fit(X)
+    assert model.inertia_ == one.inertia_
+    np.testing.assert_array_equal(model.stiffness_, one.stiffness_)

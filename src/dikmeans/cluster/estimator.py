@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -79,7 +81,8 @@ class DIKMeans(
     stiffness : {"learned", "uniform"}, default="learned"
         What a warp costs in the end. "uniform": smoothness times bending, alike for all clusters.
         "learned": once a clustering has been found that way, unusual deformations cost more than usual
-        ones, cluster by cluster; see `dikmeans.cluster.stiffness`. Has no effect if `smoothness` is 0.
+        ones, at first alike for all clusters, in the end cluster by cluster; see
+        `dikmeans.cluster.stiffness`. Has no effect if `smoothness` is 0.
     direction : {"centroid-to-image", "image-to-centroid"}, default="centroid-to-image"
         Which of the two is warped. The paper warps the image; warping the centroid instead does not
         let an image hide from its centroid the parts that do not fit.
@@ -114,8 +117,8 @@ class DIKMeans(
     n_init : int, default=1
         Number of runs; the one with the lowest distortion is kept.
     max_iter : int, default=100
-        Lloyd iterations, at most, of each phase of a run: a lesson of the curriculum, the search, what
-        follows a swap, the fit on all images.
+        Lloyd iterations, at most, of each phase of a run: a lesson of the curriculum, the search, the
+        search with usual deformations cheaper, what follows a swap, the fit on all images.
     tol : float, default=1e-4
         A run has converged when the distortion falls by less than this share in an iteration, or by
         less than ten times that while no more than this share of the images change their cluster;
@@ -166,7 +169,8 @@ class DIKMeans(
     stiffness_ : array of shape (K, 2 n_basis, 2 n_basis) or None
         Learned penalty of the warps in each cluster, or None if they are penalised by their bending.
     n_iter_ : int
-        Lloyd iterations of the run that was kept, all phases together but trials of swaps.
+        Lloyd iterations of the run that was kept, as in its history: all phases together but trials of
+        swaps, and the few between the swaps and the fit on all images.
     history_ : History
         Of that run: phase, distortion, moved labels and seconds of each iteration, and why it
         stopped. A phase's distortions belong to its own measure and fall monotonically.
@@ -366,9 +370,19 @@ class DIKMeans(
             It cannot be written, for instance because the disk is full; the one before is intact. (An
             OSError.)
         """
-        with self._population(X, sample_weight) as population:
+        with self._all_or_nothing(), self._population(X, sample_weight) as population:
             self._fit(population, checkpoint)
         return self
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A fit that fails leaves the estimator as it was: never forms with a foreign normaliser."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def _fit(self, population: Any, checkpoint: Any) -> None:
         """Find centroids and labels of a population."""

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from dikmeans.align.bulk import chunks
 from dikmeans.cluster.history import Iteration
 from dikmeans.cluster.lloyd import lloyd
+from dikmeans.cluster.normalise import AsItIs
 from dikmeans.cluster.progress import FitListener
 from dikmeans.cluster.run import ALL_IMAGES, SEARCH, SWAPS, USUAL
 from dikmeans.cluster.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
@@ -81,7 +82,7 @@ class UnitTimes(NamedTuple):
 def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Step, ...]:
     """What a run of `model` will do with `n_images` images of `shape` (rows, columns[, channels])."""
     model = clone(model)
-    model.image_shape_ = shape
+    model.image_shape_, model.normaliser_ = shape, AsItIs()  # what given centroids look like does not matter
     plan = model._plan()
     n_search = min(n_images, plan.search_size)
     searching, all_pairs = n_search * plan.n_clusters, n_images * plan.n_clusters
@@ -109,7 +110,9 @@ def steps_of_run(model: Any, n_images: int, shape: tuple[int, ...]) -> tuple[Ste
         trials = min(usual, plan.swap_trials)
         steps.append(Step(SWAPS, plan.warp, n_search, halves * (1 + SPLIT_ITERATIONS), trial, trials))
     usual = min(USUAL_ALL, plan.max_iter)
-    steps.append(Step(ALL_IMAGES, plan.warp, n_images, all_pairs, all_pairs, usual))
+    # between the swaps and all images the sample is aligned under the bending energy, and a few times again
+    relearned = 2 * searching if plan.shares_stiffness else 0
+    steps.append(Step(ALL_IMAGES, plan.warp, n_images, all_pairs + relearned, all_pairs, usual))
     n_forms = plan.forms.number_for(n_search // plan.n_clusters)
     division = DIVISION_PASSES * n_forms * n_search if n_forms > 1 else 0
     steps.append(Step(LAST_LOOK, plan.warp, n_images, n_forms * all_pairs + division, 0, 0))

@@ -44,7 +44,7 @@ class Intake:
         """The images of a fit, all looked at."""
         source = open_source(X, flat=self.image_shape is not None)
         if source is None:
-            images = self._check_images(X, reset=True)
+            images = self._check_images(X, reset=True, weights=sample_weight)
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             self._check_enough(len(images), weights)
             return Population(images, weights)
@@ -56,7 +56,7 @@ class Intake:
                 weights = _check_sample_weight(
                     sample_weight, rows, dtype=np.float64, ensure_non_negative=True
                 )
-            numbers = representatives(len(source))
+            numbers = self._telling(len(source), weights)
             few = self._check_images(source.take(numbers), reset=True, numbers=numbers)
             self._check_enough(len(source), weights)
             population = in_case_of_error.enter_context(self._in_shards(source, weights, few.dtype))
@@ -98,9 +98,18 @@ class Intake:
             raise ValueError(f"n_samples={weighty}{with_weight} should be >= n_clusters={self.n_clusters}.")
 
     def _check_images(
-        self, X: Any, *, reset: bool, numbers: Sequence[int] | np.ndarray | None = None
+        self,
+        X: Any,
+        *,
+        reset: bool,
+        numbers: Sequence[int] | np.ndarray | None = None,
+        weights: Any = None,
     ) -> np.ndarray:
-        """X, checked, as normalised pictures (N, C, rows, columns); `numbers` if these are not all."""
+        """X, checked, as normalised pictures (N, C, rows, columns).
+
+        `numbers` if these are not all; `weights` as the user gave them: where it is zero a picture has no say
+        in how all are normalised.
+        """
         X = stack(X)
         wanted = self.image_shape if reset else self._shape_for_new(X.shape[1:])
         table, shape = flatten(X, wanted)
@@ -109,9 +118,16 @@ class Intake:
         images = to_channels_first(table, shape)
         if reset:
             self.image_shape_ = shape
-            self.normaliser_ = self._learn_normaliser(images[representatives(len(images))])
+            if weights is not None:
+                weights = _check_sample_weight(weights, images, dtype=np.float64, ensure_non_negative=True)
+            self.normaliser_ = self._learn_normaliser(images[self._telling(len(images), weights)])
             self.normalize_ = self.normaliser_.name
         return self.normaliser_(images)
+
+    def _telling(self, n: int, weights: np.ndarray | None) -> np.ndarray:
+        """Numbers of those of `n` pictures that tell how all are normalised: of some that have a weight."""
+        weighty = np.arange(n) if weights is None or not (weights > 0).any() else np.flatnonzero(weights > 0)
+        return weighty[representatives(len(weighty))]
 
     def _learn_normaliser(self, pictures: np.ndarray) -> Normaliser:
         """The normaliser that was asked for, or that suits, for pictures like these."""

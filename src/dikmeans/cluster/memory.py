@@ -15,7 +15,7 @@ _SINGLE, _DOUBLE, _BYTE = 4, 8, 1
 STATES_AT_ONCE = 3
 # What the images of a shard take, and at most their state.
 SHARD_BYTES = 16 * 2**20
-# A shard's images as they are read, in single precision, and normalised (twice: less their mean, and scaled).
+# A shard's images as they are read, in single precision, and normalised (twice: filtered, and scaled).
 COPIES_OF_A_SHARD = 4
 # At the end costs to all forms are there in chunks, and put together.
 COPIES_OF_COSTS = 2

@@ -42,7 +42,8 @@ class PartialFit:
         The first images, `search_size` of them, are collected over as many calls as it takes, and a search
         is made whenever their number has doubled; after that every batch moves the centroids a little,
         against the weight of all images before it. After `fit`, or on a loaded model, the batches go on
-        from there. See `dikmeans.cluster.minibatch`.
+        from there. See `dikmeans.cluster.minibatch`. How pictures are normalised is learned from the first
+        batch, which should be more than a handful.
 
         Afterwards `labels_` and `inertia_` are those of this batch, `cluster_weights_` counts all.
 
@@ -70,7 +71,7 @@ class PartialFit:
         1000.0
         """
         fresh = not hasattr(self, "forms_")
-        images = self._check_images(X, reset=fresh)
+        images = self._check_images(X, reset=fresh, weights=sample_weight)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if fresh:
             check_batch(self, int((weights > 0).sum()))

@@ -48,7 +48,7 @@ class Plan:
         ``aligner(warp, stiffer, stiffness)`` gives the measure of a phase: smoothness times `stiffer`, or a
         learned stiffness.
     learn_stiffness : bool
-        Whether the last phase has a stiffness learned from the others.
+        Whether the swaps and the fit on all images have a stiffness learned from what came before.
     forms : FormRule
         How many forms a cluster gets.
     use_curriculum : bool
@@ -303,9 +303,12 @@ class Run:
         self.bookmark = Bookmark(step, here, self._rng.get_state(), **where)
         self.keep(self)
 
-    def _task(self, population: Any, phase: Phase) -> Any:
-        """A population under the measure of `phase`, with the stiffness if it has been learned."""
-        aligner = self.plan.aligner(phase.warp, phase.stiffness, self.stiffness)
+    def _task(self, population: Any, phase: Phase, *, bending: bool = False) -> Any:
+        """A population under the measure of `phase`, with the stiffness if it has been learned.
+
+        With `bending` under the bending energy in any case.
+        """
+        aligner = self.plan.aligner(phase.warp, phase.stiffness, None if bending else self.stiffness)
         return population.under(aligner, unit_norm=self.plan.unit_norm, n_jobs=self.plan.n_jobs)
 
     def _search(
@@ -326,8 +329,7 @@ class Run:
         here = self._swap(task, here, announce)
         centroids = to_mean_pose(task, here)
         if plan.shares_stiffness:
-            self.stiffness = None
-            task = self._task(sample, proper)
+            task = self._task(sample, proper, bending=True)
             start = task.assign(centroids.astype(task.aligner.dtype))
             here, _ = lloyd(task, start, max_iter=min(RELEARN_ITERATIONS, plan.max_iter), tol=LESSON_TOL)
             centroids = to_mean_pose(task, here)

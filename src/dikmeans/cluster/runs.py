@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans.cluster.progress import Progress
-from dikmeans.cluster.run import Outcome, Plan, Run, StopRequested
+from dikmeans.cluster.run import ALL_IMAGES, Outcome, Plan, Run, StopRequested
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def best_of_runs(plan: Plan, population: Any, memory: Memory, progress: Progress
     """Carry out the runs that are not over yet; the best of all.
 
     Ctrl-C and a callback's wish to stop end the runs, not the call, if there is anything to show: the run
-    that was interrupted is judged as it is. In `memory` it stays where it was, to be continued.
+    that was interrupted is judged as it is, or left out if it has not come to all images and another has
+    ended. In `memory` it stays where it was, to be continued.
 
     Parameters
     ----------
@@ -107,7 +108,9 @@ def best_of_runs(plan: Plan, population: Any, memory: Memory, progress: Progress
             progress.end_run()
     except (KeyboardInterrupt, StopRequested) as stop:
         how = "stopped by a callback" if isinstance(stop, StopRequested) else "interrupted"
-        if run is not None and run.bookmark is not None:
+        # before the fit on all images a run has another measure: not to be compared with one that has ended
+        bookmark = None if run is None else run.bookmark
+        if run and bookmark and (bookmark.step == ALL_IMAGES or tally.best is None):
             run.history.stopped = how
             run.finish()
             assert run.outcome is not None

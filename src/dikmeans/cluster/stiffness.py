@@ -32,6 +32,8 @@ DEFORMATION_SHARE = 0.5
 SHRINKAGE = 0.5
 # r: of variances nobody has seen, relative to the mean variance.
 RIDGE = 0.1
+# What single precision can work with.
+MOST = 1e30
 
 
 def learn_stiffness(task: Task, clustering: Clustering, *, shared: bool = False) -> np.ndarray | None:
@@ -75,7 +77,13 @@ def learn_stiffness(task: Task, clustering: Clustering, *, shared: bool = False)
 
 
 def is_stiffness(array: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Whether it holds penalties: a warp must not win anything by bending."""
+    """Whether it holds penalties: a warp must not win anything by bending.
+
+    Symmetric matrices, positive definite, and both in single precision.
+    """
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
         return False
-    return bool(np.linalg.eigvalsh((array + np.swapaxes(array, 1, 2)) / 2).min() > 0)
+    largest = np.abs(array).max()
+    if largest > MOST or not np.allclose(array, np.swapaxes(array, 1, 2), atol=1e-6 * largest):
+        return False
+    return bool(np.linalg.eigvalsh((array + np.swapaxes(array, 1, 2)) / 2).min() > 1 / MOST)

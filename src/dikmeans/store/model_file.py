@@ -114,7 +114,7 @@ def load_model(cls: type, path: Any) -> Any:
     header = _read_header(path, content)
     try:
         tensors = load(content)
-    except SafetensorError as error:
+    except (SafetensorError, KeyError, TypeError) as error:  # the last two: numbers that numpy does not know
         raise _damaged(path, str(error)) from error
     try:
         return _rebuild(cls, path, header, tensors)
@@ -180,6 +180,8 @@ def _rebuild(cls: Any, path: Path, header: dict[str, Any], tensors: dict[str, np
         model.normalize_ = fitted["normalize"]
         if model.normalize_ not in NORMALISERS:
             raise ValueError(f"normalize={model.normalize_!r} is not known.")
+        if model.normalize not in ("auto", model.normalize_):
+            raise ValueError(f"normalize={model.normalize!r} cannot have become {model.normalize_!r}.")
         arrays = {name.removeprefix(_LEARNED): tensors[name] for name in learned}
         channels = shape[2] if len(shape) == 3 else 1
         model.normaliser_ = NORMALISERS[model.normalize_].restore(

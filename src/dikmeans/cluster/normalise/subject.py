@@ -28,7 +28,7 @@ WINDOW_WIDTH = 1 / 6
 EVENNESS = 0.7
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject(Normaliser):
     """Pictures with the subject in the middle, its scales evened out, all else faded, at unit norm.
 

@@ -30,6 +30,8 @@ ENOUGH, ITERATIONS, TOL = 300, 20, 1e-3
 # A subject is no further from the middle than this part of a side, and no more than so many times as large as
 # in the template.
 FARTHEST, LARGEST = 0.25, 4.0
+# No pixel of a template is brighter: it was learned from pictures of unit norm.
+BRIGHTEST = 1e3
 
 
 def around_the_middle(pictures: np.ndarray, width: float) -> np.ndarray:
@@ -47,7 +49,7 @@ def detail(pictures: np.ndarray) -> np.ndarray:
     return scale_what_is_left(around_the_middle(pictures - local_mean, WINDOW_WIDTH), pictures)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Template:
     """What is around the middle of pictures on average, and how it is usually moved.
 
@@ -84,7 +86,8 @@ class Template:
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise ValueError if it is no template of pictures of `shape` (C, rows, columns)."""
         picture = self.picture
-        if picture.shape != shape or picture.dtype != np.float32 or not np.isfinite(picture).all():
+        right = picture.shape == shape and picture.dtype == np.float32
+        if not (right and np.isfinite(picture).all() and np.abs(picture).max() < BRIGHTEST):
             raise ValueError(f"the template should be finite numbers of shape {shape}")
         size = 2 * _aligner(picture).n_basis
         if self.stiffness is not None and not is_stiffness(self.stiffness, (1, size, size)):

@@ -126,7 +126,7 @@ function distortionCurve() {
       `Distortion: the mean cost of the pictures to their centroids, in per cent of the energy of an average picture. ${groups.length > 1 ? "The fit begins rigid and grows soft; each phase has its own measure and lowers its own distortion. " : ""}It stopped because: ${stopped || "not recorded"}.`));
 }
 
-const PHASES = { none: "K-means", affine: "affine", search: "search", "all images": "all" };
+const PHASES = { none: "K-means", affine: "affine", search: "search", "usual deformations": "usual", "all images": "all" };
 
 function choiceTable() {
   return el("table", { class: "choices" }, el("tbody", {}, ...DATA.choices.map((choice) =>
