@@ -23,8 +23,8 @@ from scipy import ndimage
 
 from _common import print_table
 from dikmeans import DIKMeans
-from dikmeans.cluster.forms import FormRule
-from dikmeans.evaluate import clustering_accuracy, get_task
+from dikmeans.kmeans.prototypes import PrototypeRule
+from dikmeans.paper import clustering_accuracy, get_task
 
 Pictures = Callable[[np.ndarray], np.ndarray]
 
@@ -44,13 +44,13 @@ def _blurred(images: np.ndarray) -> np.ndarray:
     return ndimage.gaussian_filter(images, (0, 0.7, 0.7))
 
 
-_PICTURES = "dikmeans.cluster.normalise"
+_PICTURES = "dikmeans.preprocessing"
 
 QUESTIONS: dict[str, tuple[Variant, ...]] = {
     "the search": (
         Variant("defaults"),
         Variant("no swaps", {"n_swaps": 0}),
-        Variant("only swaps that look good", constants={"dikmeans.cluster.swaps.WORTHWHILE": 0.5}),
+        Variant("only swaps that look good", constants={"dikmeans.kmeans.swaps.WORTHWHILE": 0.5}),
         Variant("no curriculum", {"curriculum": False}),
         Variant("neither", {"n_swaps": 0, "curriculum": False}),
         Variant("seeds under the measure", {"init": "measure-k-means++"}),
@@ -64,12 +64,12 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
         Variant("learned stiffness, 6 x 6 landmarks", {"landmarks": 6}),
     ),
     "the forms": (
-        Variant("one form a cluster", {"n_forms": 1}),
+        Variant("one form a cluster", {"n_prototypes": 1}),
         *(
-            Variant(f"up to {most}", constants={"dikmeans.cluster.forms.AUTO_FORMS": FormRule(most, 25)})
+            Variant(f"up to {most}", constants={"dikmeans.kmeans.prototypes.AUTO_FORMS": PrototypeRule(most, 25)})
             for most in (2, 4, 8)
         ),
-        Variant("ceiling, one form", {"n_forms": 1}, ceiling=True),
+        Variant("ceiling, one form", {"n_prototypes": 1}, ceiling=True),
         Variant("ceiling, up to 4", ceiling=True),
     ),
     "the direction": (

@@ -20,7 +20,7 @@ import numpy as np
 
 from _common import digits, interleaved, print_table
 from dikmeans import DIKMeans
-from dikmeans.cluster.checkpoint import Checkpoint
+from dikmeans.checkpoint.store import Checkpoint
 
 
 class MeteredFit:

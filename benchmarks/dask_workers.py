@@ -32,9 +32,9 @@ from distributed import Client
 
 from _common import digits, print_table
 from dikmeans import DIKMeans
-from dikmeans.cluster.history import Iteration
-from dikmeans.cluster.memory import state_bytes
-from dikmeans.cluster.progress import FitListener, listening
+from dikmeans.monitoring.history import Iteration
+from dikmeans.monitoring.memory import state_bytes
+from dikmeans.monitoring.progress import FitListener, listening
 
 N_CLUSTERS, MAX_ITER, N_BASIS = 10, 4, 16
 

@@ -20,17 +20,17 @@ import numpy as np
 import torch
 
 from _common import digits, interleaved, print_table
-from dikmeans.align import make_aligner
-from dikmeans.align.bulk import fit_images
-from dikmeans.cluster.lloyd import PRUNE_COLD, PRUNE_WARM
-from dikmeans.cluster.update import Members, rule_for
+from dikmeans.registration import make_measure
+from dikmeans.registration.batches import fit_images
+from dikmeans.kmeans.lloyd import PRUNE_COLD, PRUNE_WARM
+from dikmeans.kmeans.centroid_update import Members, rule_for
 
 N_CENTROIDS, REPEATS = 10, 3
 
 
-def timings(aligners: dict[str, Any], images: np.ndarray, centroids: np.ndarray) -> Iterator[list[str]]:
+def timings(measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray) -> Iterator[list[str]]:
     """Seconds of each kind of work, and the ratio to the compiled loops, a row a kind."""
-    compiled = aligners["compiled"]
+    compiled = measures["compiled"]
     bank, warm = compiled.bank(centroids), compiled.bank(centroids, warm=True)
     found = fit_images(compiled, images, bank, prune=PRUNE_COLD, n_jobs=1)
     labels = found.costs.argmin(axis=1)
@@ -44,18 +44,18 @@ def timings(aligners: dict[str, Any], images: np.ndarray, centroids: np.ndarray)
         "sums for the update": lambda a: rule_for(a).gather(a, members, centroids, 1),
     }
     for name, job in work.items():
-        seconds = interleaved([partial(job, aligner) for aligner in aligners.values()], REPEATS)
+        seconds = interleaved([partial(job, measure) for measure in measures.values()], REPEATS)
         yield [name, *(f"{s:.2f} s ({s / seconds[0]:.2f})" for s in seconds)]
 
 
-def distances(aligners: dict[str, Any], images: np.ndarray, centroids: np.ndarray) -> Iterator[list[str]]:
-    """How far costs are from the compiled ones, a row an aligner."""
+def distances(measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray) -> Iterator[list[str]]:
+    """How far costs are from the compiled ones, a row an measure."""
     costs = {}
-    for name, aligner in aligners.items():
-        costs[name] = fit_images(aligner, images, aligner.bank(centroids), n_jobs=1).costs
+    for name, measure in measures.items():
+        costs[name] = fit_images(measure, images, measure.bank(centroids), n_jobs=1).costs
     noise = np.random.default_rng(0).normal(scale=2e-7, size=images.shape)
     shaken = (images * (1 + noise)).astype(np.float32)
-    compiled = aligners["compiled"]
+    compiled = measures["compiled"]
     costs["compiled, shaken"] = fit_images(compiled, shaken, compiled.bank(centroids), n_jobs=1).costs
     expected = costs.pop("compiled")
     own = np.arange(len(images)), expected.argmin(axis=1)
@@ -75,11 +75,11 @@ if __name__ == "__main__":
     images, _ = digits(int(sys.argv[1]) if len(sys.argv) > 1 else 500)
     centroids, _ = digits(N_CENTROIDS, first=4000)
     devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    aligners = {"compiled": make_aligner((28, 28))}
-    aligners |= {f"torch, {device}": make_aligner((28, 28), device=device) for device in devices}
+    measures = {"compiled": make_measure((28, 28))}
+    measures |= {f"torch, {device}": make_measure((28, 28), device=device) for device in devices}
     print(f"{len(images)} digits of 28 x 28 pixels, {N_CENTROIDS} centroids (times the compiled)\n")
-    header = ["work".rjust(12), *(name.rjust(16) for name in aligners)]
-    print_table(header, timings(aligners, images, centroids))
+    header = ["work".rjust(12), *(name.rjust(16) for name in measures)]
+    print_table(header, timings(measures, images, centroids))
     print()
     header = [
         "costs of".rjust(16),
@@ -88,4 +88,4 @@ if __name__ == "__main__":
         "median, own centroid",
         "same cluster",
     ]
-    print_table(header, distances(aligners, images, centroids))
+    print_table(header, distances(measures, images, centroids))

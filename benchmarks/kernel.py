@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 
 from _common import digits, interleaved, print_table
-from dikmeans.align import make_aligner
-from dikmeans.align.objective import evaluate_pairs
-from dikmeans.align.threads import single_blas_thread
+from dikmeans.registration import make_measure
+from dikmeans.registration.objective import evaluate_pairs
+from dikmeans.parallel.threads import single_blas_thread
 
 N_IMAGES, N_CENTROIDS = 200, 10
 
@@ -45,11 +45,11 @@ def gather_passes(n, picture, width, rows, columns, out):
 def measure(side: int) -> list[str]:
     images, _ = digits(N_IMAGES)
     centroids, _ = digits(N_CENTROIDS, first=1000)
-    aligner = make_aligner((28, 28), landmarks=side, direction="image-to-centroid")
-    problem = aligner.bank(centroids).problems[0, False]
-    pairs = aligner._pairs(images, centroids, np.ones(len(images)))
+    measure = make_measure((28, 28), landmarks=side, direction="image-to-centroid")
+    problem = measure.bank(centroids).problems[0, False]
+    pairs = measure._pairs(images, centroids, np.ones(len(images)))
     rng = np.random.default_rng(0)
-    n_pairs, n_basis = N_IMAGES * N_CENTROIDS, aligner.n_basis
+    n_pairs, n_basis = N_IMAGES * N_CENTROIDS, measure.n_basis
     deltas = rng.normal(0, 0.03, (n_pairs, 2, n_basis)).astype(np.float32)
     costs = np.empty(n_pairs, np.float32)
 

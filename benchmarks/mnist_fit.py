@@ -16,8 +16,8 @@ import numpy as np
 
 from _common import print_table
 from dikmeans import DIKMeans
-from dikmeans.data import load
-from dikmeans.evaluate import clustering_accuracy
+from dikmeans.datasets import load
+from dikmeans.paper import clustering_accuracy
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 A clustering that is blind to labels can hardly be expected to do better than neighbours whose labels are
 known. Each test image is compared with every training image, under the measure of
-`dikmeans.align.pairwise_cost` (bending energy, both pictures normalised as a model would), and takes the
+`dikmeans.registration.pairwise_cost` (bending energy, both pictures normalised as a model would), and takes the
 class of most of its k nearest.
 
     DIKMEANS_DATA=... python benchmarks/neighbours.py --data rock-paper-scissors face-pose face-pose-box
@@ -15,9 +15,9 @@ import argparse
 import numpy as np
 
 from _common import print_table
-from dikmeans.align import pairwise_cost
-from dikmeans.cluster.normalise import NORMALISERS, choose_normaliser
-from dikmeans.evaluate import get_task
+from dikmeans.registration import pairwise_cost
+from dikmeans.preprocessing import NORMALISERS, choose_normaliser
+from dikmeans.paper import get_task
 from dikmeans.images import to_channels_first
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from _common import digits, print_table
 from dikmeans import DIKMeans
-from dikmeans.cluster.memory import estimate_memory, state_bytes
+from dikmeans.monitoring.memory import estimate_memory, state_bytes
 
 SHAPE, N_CLUSTERS, SEARCH_SIZE = (28, 28), 10, 1000
 N_BASIS = 16

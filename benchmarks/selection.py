@@ -20,9 +20,9 @@ from scipy.stats import spearmanr
 from sklearn.model_selection import ParameterGrid
 
 from dikmeans import DIKMeans, __version__
-from dikmeans.data import load
-from dikmeans.evaluate import clustering_accuracy
-from dikmeans.evaluate.selection import (
+from dikmeans.datasets import load
+from dikmeans.paper import clustering_accuracy
+from dikmeans.evaluation import (
     HeldOutDistortion,
     ReferenceDistortion,
     Stability,

@@ -26,9 +26,9 @@ import torch
 from torch.nn import functional
 
 from _common import digits, print_table
-from dikmeans.align import QuasiNewton, make_aligner
-from dikmeans.align.bulk import fit_images
-from dikmeans.cluster import DIKMeans
+from dikmeans.registration import QuasiNewton, make_measure
+from dikmeans.registration.batches import fit_images
+from dikmeans.kmeans import DIKMeans
 
 LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2)
 CHECKPOINTS = (25, 50, 100)
@@ -38,13 +38,13 @@ N_THREADS = 2
 
 
 def adam_in_torch(
-    images: np.ndarray, centroids: np.ndarray, aligner: Any, rate: float, steps: int
+    images: np.ndarray, centroids: np.ndarray, measure: Any, rate: float, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean best-so-far cost, and seconds, after each step (steps + 1 values)."""
-    warp = aligner.warp
+    warp = measure.warp
     phi = torch.tensor(warp.basis(warp.grid.points()), dtype=torch.float32)
     n_basis = len(warp.identity)
-    problem = aligner.bank(centroids).problems[0, False]
+    problem = measure.bank(centroids).problems[0, False]
     penalty = torch.tensor(problem.penalties[0, :n_basis, :n_basis])  # both axes have the same
     identity = torch.tensor(warp.identity, dtype=torch.float32)
     targets = torch.tensor(centroids)
@@ -62,7 +62,7 @@ def adam_in_torch(
             grid = coordinates.flip(-1).reshape(-1, *batch.shape[2:], 2)
             warped = functional.grid_sample(batch, grid, padding_mode="zeros", align_corners=False)
             cost = ((warped - target) ** 2).sum((1, 2, 3))
-            if aligner.smoothness:
+            if measure.smoothness:
                 cost = cost + torch.einsum("nia,ij,nja->n", delta, penalty, delta)
             optimiser.zero_grad()
             cost.sum().backward()
@@ -77,9 +77,9 @@ def ours(
     images: np.ndarray, centroids: np.ndarray, settings: dict[str, Any], budget: int
 ) -> tuple[float, float]:
     """Mean cost, and seconds, with `budget` evaluations a stage."""
-    aligner = make_aligner((28, 28), solver=QuasiNewton(evaluations=budget), **settings)
+    measure = make_measure((28, 28), solver=QuasiNewton(evaluations=budget), **settings)
     clock = time.perf_counter()
-    costs = fit_images(aligner, images, aligner.bank(centroids), n_jobs=N_THREADS).costs
+    costs = fit_images(measure, images, measure.bank(centroids), n_jobs=N_THREADS).costs
     return float(costs.mean()), time.perf_counter() - clock
 
 
@@ -88,17 +88,17 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
     images, _ = digits(n_images)
     settings = {"landmarks": side, "smoothness": smoothness, "direction": "image-to-centroid"}
     centroids = class_centroids()
-    aligner = make_aligner((28, 28), **settings)
+    measure = make_measure((28, 28), **settings)
     steps = CHECKPOINTS[-1]
     reached = {
-        rate: adam_in_torch(images[:BATCH], centroids, aligner, rate, steps)[0] for rate in LEARNING_RATES
+        rate: adam_in_torch(images[:BATCH], centroids, measure, rate, steps)[0] for rate in LEARNING_RATES
     }
     rows = []
     curves: dict[float, tuple[np.ndarray, np.ndarray]] = {}
     for checkpoint in CHECKPOINTS:
         rate = min(LEARNING_RATES, key=lambda r: reached[r][checkpoint])
         if rate not in curves:
-            curves[rate] = adam_in_torch(images, centroids, aligner, rate, steps)
+            curves[rate] = adam_in_torch(images, centroids, measure, rate, steps)
         costs, seconds = curves[rate]
         target, rival = costs[checkpoint], seconds[checkpoint]
         for budget in BUDGETS:

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from _common import digits, print_table
-from dikmeans.align import make_aligner
-from dikmeans.cluster.memory import state_bytes
-from dikmeans.cluster.normalise import UnitNorm
-from dikmeans.cluster.shards import work
-from dikmeans.cluster.state_file import put_aside, read_fits
+from dikmeans.registration import make_measure
+from dikmeans.monitoring.memory import state_bytes
+from dikmeans.preprocessing import UnitNorm
+from dikmeans.outofcore import work
+from dikmeans.outofcore.fits_file import put_aside, read_fits
 
 SHAPE = (28, 28)
 
@@ -48,11 +48,11 @@ def main() -> None:
     raw = (images / images.max() * 255).astype(np.uint8).reshape(n, *SHAPE)
     weights = np.ones(n)
     print(f"{n:,} images of 28 x 28 pixels, 4 x 4 landmarks, one thread; load {os.getloadavg()[0]:.1f}\n")
-    aligner = make_aligner(SHAPE)
+    measure = make_measure(SHAPE)
 
     def row(k: int, folder: Path) -> list[str]:
         centroids = images[:k].copy()
-        fits = work.align(images, weights, aligner, centroids, None, 1)
+        fits = work.align(images, weights, measure, centroids, None, 1)
         rule_passes = 3
         moved = centroids + np.float32(0.01) * images[k : 2 * k]
 
@@ -64,9 +64,9 @@ def main() -> None:
 
         jobs: dict[str, Callable[[], object]] = {
             "prepare": lambda: work.prepare(raw, 0, shape=SHAPE, normalise=UnitNorm()),
-            "cold": lambda: work.align(images, weights, aligner, centroids, None, 1),
-            "warm": lambda: work.align(images, weights, aligner, moved, fits, 1),
-            "pass": lambda: work.gather(images, weights, aligner, centroids.astype(float), fits, 1),
+            "cold": lambda: work.align(images, weights, measure, centroids, None, 1),
+            "warm": lambda: work.align(images, weights, measure, moved, fits, 1),
+            "pass": lambda: work.gather(images, weights, measure, centroids.astype(float), fits, 1),
             "store": store,
         }
         cost = {name: cpu_seconds(job, options.repeats) / n * 1e6 for name, job in jobs.items()}
@@ -76,7 +76,7 @@ def main() -> None:
             f"{cost['warm'] + rule_passes * cost['pass']:.0f}",
             f"{cost['cold'] / k:.1f}",
             f"{cost['warm'] / k:.1f}",
-            f"{state_bytes(1, k, aligner.n_basis):,}",
+            f"{state_bytes(1, k, measure.n_basis):,}",
         ]
 
     header = [

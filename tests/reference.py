@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from dikmeans.warp.sampling import PADDING
+from dikmeans.registration.sampling import PADDING
 
 # What scipy calls the two ways to continue a picture.
 SCIPY_MODES = {"zero": "grid-constant", "edge": "nearest"}
@@ -47,7 +47,7 @@ def slopes_of(corners, fractions):
 
 
 def evaluate(problem, pairs, pair, delta):
-    """Cost and gradient of one pair, straight from the formula in `dikmeans.align.objective`."""
+    """Cost and gradient of one pair, straight from the formula in `dikmeans.registration.objective`."""
     sampler, gain = problem.sampler, float(pairs.gain[pair])
     penalty = problem.penalties[pairs.centroid_of[pair]].astype(float)
     delta = np.asarray(delta, dtype=float)

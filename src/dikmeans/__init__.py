@@ -1,6 +1,6 @@
 """Interpretable, deformation-invariant clustering of images.
 
-`DIKMeans` is the estimator; `dikmeans.align` has the measure alone; `dikmeans.warp` the deformations.
+`DIKMeans` is the estimator; `dikmeans.registration` has the measure alone; `dikmeans.registration` the deformations.
 
 Names are imported when they are first used: compilers and scikit-learn take seconds to load, and the command
 line's ``--help`` needs neither.
@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dikmeans.align import pairwise_cost
-    from dikmeans.cluster import DIKMeans
+    from dikmeans.registration import pairwise_cost
+    from dikmeans.kmeans import DIKMeans
 
     __version__: str
 
 __all__ = ["DIKMeans", "__version__", "pairwise_cost"]
 
-_HOMES = {"DIKMeans": "dikmeans.cluster", "pairwise_cost": "dikmeans.align"}
+_HOMES = {"DIKMeans": "dikmeans.kmeans", "pairwise_cost": "dikmeans.registration"}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from dikmeans import DIKMeans
-from dikmeans.evaluate import FAMILY, clustering_accuracy
-from dikmeans.show import centroid_rows
-from dikmeans.show.style import require_matplotlib
+from dikmeans.paper import FAMILY, clustering_accuracy
+from dikmeans.plot import centroid_rows
+from dikmeans.plot.style import require_matplotlib
 
 
 def load_digits() -> tuple[np.ndarray, np.ndarray]:

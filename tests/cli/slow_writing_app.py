@@ -6,7 +6,7 @@ import sys
 import time
 
 from dikmeans.cli import app
-from dikmeans.store import run_folder
+from dikmeans.runs import run_folder
 
 
 def write_forever(*_: object) -> None:

@@ -106,7 +106,7 @@ def test_a_mistake_gets_a_message_and_exit_code_2(tmp_path, monkeypatch, argumen
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a place where not even root may write")
 def test_a_place_that_cannot_be_written_is_said_before_the_work(pictures, monkeypatch):
-    from dikmeans.cluster import DIKMeans
+    from dikmeans.kmeans import DIKMeans
 
     monkeypatch.setattr(DIKMeans, "fit", lambda *_: pytest.fail("it worked before it looked"))
     done = invoke("fit", pictures, "-k", 2, "-o", "/proc/nothing/run")

@@ -19,7 +19,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from dikmeans.cli import app
-from dikmeans.store import open_run
+from dikmeans.runs import open_run
 
 
 def invoke(*arguments: object):
@@ -243,7 +243,7 @@ def test_report_gets_the_runs_own_pictures_and_says_where_the_page_is(fitted, tm
         progress(0.5, "half")
         calls.append((path, model.n_clusters, image_set.names, max_pictures, title))
 
-    monkeypatch.setitem(sys.modules, "dikmeans.show.report", SimpleNamespace(write_report=write_report))
+    monkeypatch.setitem(sys.modules, "dikmeans.report", SimpleNamespace(write_report=write_report))
     run = open_run(fitted[0])
     done = invoke("report", run.path, "-o", tmp_path / "page.html", "--max-pictures", 7, "--title", "Mine")
     assert done.exit_code == 0, done.output

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dikmeans.cli import app
-from dikmeans.cluster import DIKMeans
-from dikmeans.store import open_run, run_folder
+from dikmeans.kmeans import DIKMeans
+from dikmeans.runs import open_run, run_folder
 
 OPTIONS = ("-k", 3, "--runs", 5, "--warp", "affine", "-q")
 
@@ -149,7 +149,7 @@ def test_a_full_disk_is_said_and_the_checkpoint_kept(whole, place, pictures, mon
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dikmeans.cluster.state_file.write_tensor_file", full)
+        patch.setattr("dikmeans.outofcore.fits_file.write_tensor_file", full)
         done = invoke("fit", pictures, *OPTIONS, "-o", place, "--resume")
     assert done.exit_code == 2
     assert "run.checkpoint could not be written: No space left on device. The one before, of run 2" in told(
@@ -168,7 +168,7 @@ def test_the_checkpoint_outlives_a_run_that_cannot_be_written(whole, place, pict
         patch.setattr(run_folder, "write_picture", full)
         assert invoke("fit", pictures, *OPTIONS, "-o", place, "--resume").exit_code == 2
     assert not place.exists()
-    monkeypatch.setattr("dikmeans.cluster.run.Run.go", lambda *_: pytest.fail("the fit was over"))
+    monkeypatch.setattr("dikmeans.kmeans.run.Run.go", lambda *_: pytest.fail("the fit was over"))
     assert invoke("fit", pictures, *OPTIONS, "-o", place, "--resume").exit_code == 0
     assert model_of(place) == model_of(whole)
 
@@ -202,7 +202,7 @@ def test_stopped_before_there_is_anything_no_checkpoint_is_left(pictures, tmp_pa
         raise KeyboardInterrupt
 
     def fit_and_stop(self, X, checkpoint):
-        monkeypatch.setattr("dikmeans.cluster.run.Run.go", interrupt)
+        monkeypatch.setattr("dikmeans.kmeans.run.Run.go", interrupt)
         return fit(self, X, checkpoint=checkpoint)
 
     monkeypatch.setattr(DIKMeans, "fit", fit_and_stop)

@@ -53,7 +53,7 @@ class CheckpointKeeper(Keeper):
 
     def check(self) -> None:
         """Raise `Mistake` if there is nothing to resume, or something that nobody has given up."""
-        from dikmeans.cluster.checkpoint_folder import CheckpointFolder
+        from dikmeans.checkpoint.folder import CheckpointFolder
 
         is_there = CheckpointFolder(self.folder).holds_something
         if self._resume and not is_there:
@@ -71,7 +71,7 @@ class CheckpointKeeper(Keeper):
 
     def discard(self) -> None:
         """Delete the folder, unless another process is using it."""
-        from dikmeans.cluster.checkpoint_folder import CheckpointFolder
+        from dikmeans.checkpoint.folder import CheckpointFolder
 
         if self.folder.exists():
             with CheckpointFolder(self.folder) as folder:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dikmeans.cluster import DIKMeans
-    from dikmeans.evaluate.selection import NumberChoice, NumberJudgement
+    from dikmeans.kmeans import DIKMeans
+    from dikmeans.evaluation import NumberChoice, NumberJudgement
 
 IMAGES_A_CLUSTER = 2
 """In each half, at the very least."""
@@ -51,7 +51,7 @@ def choose_k(
     if highest < lowest:
         raise typer.BadParameter(f"--from {lowest} is more than --to {highest}.", param_hint="'--to'")
     with mistakes_explained(), warnings_as_notes() as notes:
-        from dikmeans.evaluate.selection import choose_number
+        from dikmeans.evaluation import choose_number
 
         model = options.make_model(lowest, warp=warp, landmarks=landmarks, smoothness=smoothness, n_jobs=jobs)
         place = options.source_of(source, split, size=size, invert=invert, colour=colour, limit=sample)
@@ -78,7 +78,7 @@ def choose_k(
 def _judge(
     model: DIKMeans, X: np.ndarray, numbers: range, n_splits: int, seed: int, quiet: bool
 ) -> list[NumberJudgement]:
-    from dikmeans.evaluate.selection import judge_numbers
+    from dikmeans.evaluation import judge_numbers
 
     console, judgements = make_console(stderr=True), []
     with (

@@ -62,7 +62,7 @@ _COMMAND_WORDS = {
     "size=(height, width)": "--size HxW",
     "n_clusters": "--clusters",
     "n_init": "--runs",
-    "n_forms": "--forms",
+    "n_prototypes": "--forms",
     "random_state": "--seed",
     "To start anew, use another folder, or delete this one.": "To start anew, pass --force, not --resume.",
     "the same fit with the same checkpoint": "the same command with --resume",

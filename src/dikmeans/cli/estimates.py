@@ -9,9 +9,9 @@ import numpy as np
 import typer
 
 from dikmeans.cli.console import describe_bytes, describe_seconds, describe_shape
-from dikmeans.cluster import DIKMeans
-from dikmeans.cluster.forecast import forecast_seconds, measure_unit_times, steps_of_run
-from dikmeans.cluster.memory import estimate_memory
+from dikmeans.kmeans import DIKMeans
+from dikmeans.monitoring.forecast import forecast_seconds, measure_unit_times, steps_of_run
+from dikmeans.monitoring.memory import estimate_memory
 
 PROGRAM_BYTES = 280_000_000
 """Resident memory of the program after a fit of eight tiny images: 279 MB, measured on Linux."""
@@ -64,7 +64,7 @@ def estimate_fit(model: DIKMeans, images: np.ndarray) -> Estimate:
         model.n_clusters,
         warp=model.warp,
         landmarks=model.landmarks,
-        n_forms=model.n_forms,
+        n_prototypes=model.n_prototypes,
         search_size=steps[0].n_images,
     )
     return Estimate(

@@ -14,8 +14,8 @@ from dikmeans.cli.console import print_json, say, warnings_as_notes
 from dikmeans.cli.mistakes import INTERRUPTED, mistakes_explained, values_explained
 
 if TYPE_CHECKING:
-    from dikmeans.cluster import DIKMeans
-    from dikmeans.data import ImageSet, Source
+    from dikmeans.kmeans import DIKMeans
+    from dikmeans.datasets import ImageSet, Source
 
 
 def fit(
@@ -100,7 +100,7 @@ def fit(
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,
-            n_forms=forms,
+            n_prototypes=forms,
             n_init=runs,
             random_state=seed,
             n_jobs=jobs,
@@ -146,8 +146,8 @@ def _fit_and_write(
     """Fit, write the run, show it; the exit code."""
     from dikmeans.cli.signals import StopSignals
     from dikmeans.cli.summary import run_as_json, show_run
-    from dikmeans.cluster.assignment import assign_images
-    from dikmeans.store.run_folder import check_place, open_run, write_run
+    from dikmeans.kmeans.assignment import assign_images
+    from dikmeans.runs.run_folder import check_place, open_run, write_run
 
     check_place(output, force=force)  # whether it can be written is better known before the work
     keeper.check()
@@ -186,8 +186,8 @@ def _fit_and_write(
 def _fit(model: DIKMeans, images: ImageSet, keeper: Keeper, stop: Any, quiet: bool) -> float:
     """Fit the model to the images, stoppable; the seconds it took."""
     from dikmeans.cli.fit_progress import FitOnTerminal
-    from dikmeans.cluster.forecast import steps_of_run
-    from dikmeans.cluster.progress import listening
+    from dikmeans.monitoring.forecast import steps_of_run
+    from dikmeans.monitoring.progress import listening
 
     began = time.perf_counter()
     with values_explained():

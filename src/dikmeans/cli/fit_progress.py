@@ -11,9 +11,9 @@ from rich.text import Text
 
 from dikmeans.cli.bar import BarOnTerminal
 from dikmeans.cli.console import describe_seconds
-from dikmeans.cluster.forecast import SWAPS, Countdown, Step
-from dikmeans.cluster.history import Iteration
-from dikmeans.cluster.progress import FitListener
+from dikmeans.monitoring.forecast import SWAPS, Countdown, Step
+from dikmeans.monitoring.history import Iteration
+from dikmeans.monitoring.progress import FitListener
 
 NOT_KNOWN = "time left not known yet"
 _SECONDS_BETWEEN_LINES = 10.0

@@ -11,7 +11,7 @@ def info(run: options.Run, as_json: options.Json = False) -> None:
     """Show what a run is: its clusters, its pictures, how it was made."""
     with mistakes_explained():
         from dikmeans.cli.summary import run_as_json, show_origin, show_run
-        from dikmeans.store import open_run
+        from dikmeans.runs import open_run
 
         opened = open_run(run)
         if as_json:

@@ -23,11 +23,11 @@ class Mistake(Exception):  # noqa: N818 -- the user's, not an error of ours
 @contextlib.contextmanager
 def mistakes_explained() -> Iterator[None]:
     """Turn the errors a user can mend into a message on standard error."""
-    from dikmeans.cluster import CheckpointError, CheckpointWriteError
-    from dikmeans.data import DataError
-    from dikmeans.evaluate import ResultsFileError, UnknownChoiceError
-    from dikmeans.reproduce.errors import ReproductionError
-    from dikmeans.store import ModelFileError, RunFolderError
+    from dikmeans.kmeans import CheckpointError, CheckpointWriteError
+    from dikmeans.datasets import DataError
+    from dikmeans.paper import ResultsFileError, UnknownChoiceError
+    from dikmeans.paper.figures.errors import ReproductionError
+    from dikmeans.runs import ModelFileError, RunFolderError
 
     try:
         yield

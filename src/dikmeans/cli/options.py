@@ -12,8 +12,8 @@ from dikmeans.cli.console import say
 from dikmeans.cli.mistakes import Mistake, values_explained
 
 if TYPE_CHECKING:
-    from dikmeans.cluster import DIKMeans
-    from dikmeans.data import ImageSet, Source
+    from dikmeans.kmeans import DIKMeans
+    from dikmeans.datasets import ImageSet, Source
 
 LARGEST_SIDE = 64
 """Larger pictures of the user's are reduced to this many rows and columns, unless --size says otherwise."""
@@ -128,7 +128,7 @@ def source_of(
     limit: int | None,
 ) -> Source:
     """The pictures a user asks for; options that were not given are left to the data."""
-    from dikmeans.data import Source
+    from dikmeans.datasets import Source
 
     options: dict[str, Any] = {}
     if size is not None:
@@ -144,8 +144,8 @@ def source_of(
 
 def make_model(n_clusters: int, **parameters: Any) -> DIKMeans:
     """An estimator with the parameters that were given; the others keep its defaults."""
-    from dikmeans.align.device.choice import torch_device
-    from dikmeans.cluster import DIKMeans
+    from dikmeans.registration.torch.device import torch_device
+    from dikmeans.kmeans import DIKMeans
 
     model = DIKMeans(n_clusters, **{name: v for name, v in parameters.items() if v is not None})
     with values_explained():

@@ -14,7 +14,7 @@ from dikmeans.cli.console import describe_shape, print_bytes, say, warnings_as_n
 from dikmeans.cli.mistakes import Mistake, mistakes_explained
 
 if TYPE_CHECKING:
-    from dikmeans.store import LabelRow
+    from dikmeans.runs import LabelRow
 
 
 def predict(
@@ -33,9 +33,9 @@ def predict(
     Pictures are read as those of the run were (size, --invert, --colour).
     """
     with mistakes_explained(), warnings_as_notes():
-        from dikmeans.atomic import atomic_write
-        from dikmeans.cluster.assignment import assign_images
-        from dikmeans.store import label_rows, open_run, rows_as_csv
+        from dikmeans.io.atomic import atomic_write
+        from dikmeans.kmeans.assignment import assign_images
+        from dikmeans.runs import label_rows, open_run, rows_as_csv
 
         opened = open_run(run)
         shape = opened.model.image_shape_

@@ -13,8 +13,8 @@ from dikmeans.cli.console import make_console, warnings_as_notes
 from dikmeans.cli.mistakes import mistakes_explained
 
 if TYPE_CHECKING:
-    from dikmeans.data import ImageSet
-    from dikmeans.store import RunFolder
+    from dikmeans.datasets import ImageSet
+    from dikmeans.runs import RunFolder
 
 
 def report(
@@ -33,7 +33,7 @@ def report(
 ) -> None:
     """Make a page that shows the clusters, and why each picture is where it is. It needs no network."""
     with mistakes_explained(), warnings_as_notes():
-        from dikmeans.store import open_run
+        from dikmeans.runs import open_run
 
         opened = open_run(run)
         images = opened.load_images(moved_to)
@@ -58,7 +58,7 @@ def make_report(
     announce: bool = True,
 ) -> None:
     """Write the page, with a bar on a terminal; `announce` says where it is on standard output."""
-    from dikmeans.show.report import write_report
+    from dikmeans.report import write_report
 
     console = make_console(stderr=True)
     with Progress(

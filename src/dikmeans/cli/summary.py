@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dikmeans.cli.console import describe_seconds, describe_shape, make_console
-from dikmeans.store import RunFolder
+from dikmeans.runs import RunFolder
 
 UNSURE = 0.1
 """An image is unsure if its second choice costs less than this share more."""

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from dikmeans.cli.bar import BarOnTerminal
 from dikmeans.cli.console import describe_seconds, make_console
-from dikmeans.evaluate import Cell, Listener, Model, Outcome, RunRecord, Task
-from dikmeans.evaluate.protocol import PlannedRun, Remaining
-from dikmeans.evaluate.table import HEADERS, N_TEXT_COLUMNS, READING, model_notes, table_row
+from dikmeans.paper import Cell, Listener, Model, Outcome, RunRecord, Task
+from dikmeans.paper.protocol import PlannedRun, Remaining
+from dikmeans.paper.table import HEADERS, N_TEXT_COLUMNS, READING, model_notes, table_row
 
 
 class RunsOnTerminal(BarOnTerminal, Listener):

@@ -1,0 +1,186 @@
+"""Workers of a Dask cluster: images stay where they are, each with its warm starts.
+
+Every result is a task whose inputs the scheduler knows: of a worker that dies, the shards are computed anew
+elsewhere, from the images on, and arrive at the same numbers. That takes as long as the lost worker had
+worked on them, shared among those that are left.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dikmeans.registration.warped_measure import Fits
+from dikmeans.io.atomic import atomic_link
+from dikmeans.outofcore.scratch import Scratch
+from dikmeans.outofcore.sources import Source
+from dikmeans.outofcore.workers import Handle, Workers
+from dikmeans.outofcore.fits_file import read_fits, write_fits
+
+# Sums that are added up in one place.
+SUMS_AT_ONCE = 16
+
+
+def connected_client() -> Any:
+    """The client of a Dask cluster, if the program is connected to one."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+class DaskWorkers(Workers):
+    """The workers of a cluster; a call takes one of their threads.
+
+    Parameters
+    ----------
+    client : distributed.Client
+
+    Raises
+    ------
+    RuntimeError
+        dikmeans is missing on a worker, or is of another version there.
+    """
+
+    n_jobs = 1
+
+    def __init__(self, client: Any):
+        self._client = client
+        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._scratch: list[Scratch] = []
+        self._refuse_other_versions()
+
+    def parts(self, source: Source, most: int) -> list[slice]:
+        """The chunks of the array."""
+        bounds = np.cumsum([0, *source.array.chunks[0]])
+        return [slice(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
+
+    def shards(self, source: Source, parts: Sequence[slice], prepare: Callable[..., Any]) -> list[Handle]:
+        """Computed once, then kept by the workers."""
+        array = source.array.rechunk(dict.fromkeys(range(1, source.array.ndim), -1))
+        blocks = [block for block, n in zip(array.to_delayed().ravel(), array.chunks[0], strict=True) if n]
+        rows = self._client.compute(blocks)
+        self._futures.update(rows)
+        return [self.call(prepare, some, part.start) for some, part in zip(rows, parts, strict=True)]
+
+    def split(self, array: np.ndarray | None, parts: Sequence[slice]) -> list[Handle]:
+        """Sent once; ones are made there."""
+        if array is None:
+            return [self.call(np.ones, part.stop - part.start) for part in parts]
+        return [self.share(np.ascontiguousarray(array[part])) for part in parts]
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Handle:
+        """A task of the scheduler, which sends it to where its largest argument is."""
+        future = self._client.submit(function, *arguments, pure=False)
+        self._futures.add(future)
+        return future
+
+    def share(self, value: Any) -> Handle:
+        """A task of its own: unlike scattered data it comes back if the worker that has it dies."""
+        with warnings.catch_warnings():
+            # Dask would rather have large values scattered
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.call(_itself, value)
+
+    def fetch(self, handles: Iterable[Handle]) -> list[Any]:
+        """Wait for the results."""
+        return self._client.gather(list(handles))
+
+    def total(self, handles: Iterable[Handle]) -> Any:
+        """Add in groups, on the workers: one sum comes here."""
+        sums = list(handles)
+        while len(sums) > 1:
+            sums = [
+                self.call(_add_up, sums[first : first + SUMS_AT_ONCE])
+                for first in range(0, len(sums), SUMS_AT_ONCE)
+            ]
+        return self._client.gather(sums[0])
+
+    def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
+        """Every worker writes what it has: the folder must be on a file system that all share."""
+        places = [path.absolute() for path in paths]
+        for place, n_bytes in zip(
+            places,
+            self.fetch([self.call(_write, some, place) for some, place in zip(fits, places, strict=True)]),
+            strict=True,
+        ):
+            if not place.is_file() or place.stat().st_size != n_bytes:
+                raise OSError(
+                    f"A worker has written {place}, but the file is not to be seen from here. {_SHARED}"
+                )
+
+    def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
+        """Every worker reads what it will have.
+
+        The files get a second name beside the first as long as the fit takes: of a worker that dies,
+        others read them again.
+        """
+        scratch = Scratch("the alignments of a checkpoint", paths[0].absolute().parent)
+        self._scratch.append(scratch)
+        found = []
+        for path, shape in zip(paths, shapes, strict=True):
+            place = scratch.new_path()
+            with scratch.explained():
+                atomic_link(path, place)
+            found.append(self.call(_read, place, shape))
+        self.fetch(self.call(len, fits) for fits in found)  # damaged files are refused here and now
+        return found
+
+    def close(self) -> None:
+        """Let the cluster forget all results."""
+        for future in list(self._futures):
+            future.release()
+        for scratch in self._scratch:
+            scratch.close()
+
+    def _refuse_other_versions(self) -> None:
+        here = version("dikmeans")
+        for worker, there in self._client.run(version, "dikmeans", on_error="return").items():
+            if isinstance(there, PackageNotFoundError):
+                raise RuntimeError(
+                    f"dikmeans is not installed where the Dask worker {worker} runs. Install "
+                    f"dikmeans=={here} there."
+                )
+            if isinstance(there, str) and there != here:
+                raise RuntimeError(
+                    f"The Dask worker {worker} has dikmeans {there}, but here is {here}: install the same "
+                    "version everywhere."
+                )
+
+
+_SHARED = "With a Dask cluster the folder must be on a file system that all workers and this program share."
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _add_up(values: list[Any]) -> Any:
+    return reduce(add, values)
+
+
+def _write(fits: Fits, path: Path) -> int:
+    """Write alignments where a worker is; the size of the file."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} where a Dask worker runs. {_SHARED}")
+    write_fits(path, fits)
+    return path.stat().st_size
+
+
+def _read(path: Path, shape: tuple[int, int]) -> Fits:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path} where a Dask worker runs. {_SHARED}")
+    return read_fits(path, shape)

@@ -1,0 +1,196 @@
+r"""The compiled objective: cost and gradient of one (template, target) pair.
+
+For a warp :math:`\nu = \nu_{id} + \delta` with basis :math:`\Phi`,
+
+.. math::
+    f(\delta) = a \sum_p (T(F(p)) - G(p))^2 + \delta^T Q\,\delta, \qquad
+    \nabla f = 2\,a\,\Phi^T (r\,\nabla T) + 2\,Q\,\delta,
+
+where :math:`T` is the template, :math:`G` the target, :math:`r` their difference and :math:`a` a gain
+(one over the image's energy, so that scaling all pictures changes nothing). The warp is linear in its
+parameters, so the gradient is two passes with the constant matrix :math:`\Phi` around one pass over
+the pixels; nothing is stored but a few rows of pixels.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dikmeans.registration.sampling import FAST, Sampler, gather, locate, split
+
+N_WORK_ROWS = 8
+
+
+class Pairs(NamedTuple):
+    """Pairs to be aligned; all pictures lie on the grid of one pyramid level.
+
+    Attributes
+    ----------
+    templates : float32 array of shape (n_templates, C, padded pixels)
+    targets : float32 array of shape (n_targets, C, n_pixels)
+    template_of, target_of, centroid_of : int64 arrays of shape (n_pairs,)
+        Which pictures make the pair, and which centroid's curvature belongs to it.
+    gain : float32 array of shape (n_pairs,)
+    """
+
+    templates: np.ndarray
+    targets: np.ndarray
+    template_of: np.ndarray
+    target_of: np.ndarray
+    centroid_of: np.ndarray
+    gain: np.ndarray
+
+    def subset(self, chosen: np.ndarray) -> Pairs:
+        """The pairs at the indices `chosen`."""
+        return self._replace(
+            template_of=self.template_of[chosen],
+            target_of=self.target_of[chosen],
+            centroid_of=self.centroid_of[chosen],
+            gain=self.gain[chosen],
+        )
+
+
+class Problem(NamedTuple):
+    """One stage of an alignment.
+
+    Attributes
+    ----------
+    sampler : Sampler
+        How templates are sampled.
+    penalties : float32 array of shape (K, 2 n_basis, 2 n_basis)
+        The matrix Q of the objective, for each centroid.
+    priors : float32 array of shape (K, 2 n_basis, 2 n_basis)
+        As `penalties`, but never weaker than a slight stiffness: what a solver may expect of warps
+        where the pictures say nothing. It changes the way, not the goal.
+    """
+
+    sampler: Sampler
+    penalties: np.ndarray
+    priors: np.ndarray
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis functions of the stage's warp."""
+        return len(self.sampler.phi)
+
+
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+def residual(corners, rows, columns, target, gain, first, slopes):
+    """Squared residual of one channel times the gain; adds residual times template slope into `slopes`."""
+    cost = np.float32(0)
+    for p in range(target.shape[0]):
+        a, b, c, d = corners[0, p], corners[1, p], corners[2, p], corners[3, p]
+        fy, fx = rows[p], columns[p]
+        upper_step, lower_step = b - a, d - c
+        upper = a + fx * upper_step
+        down = c + fx * lower_step - upper
+        r = upper + fy * down - target[p]
+        cost += r * r
+        r *= gain
+        across = upper_step + fy * (lower_step - upper_step)
+        if first:
+            slopes[0, p] = r * down
+            slopes[1, p] = r * across
+        else:
+            slopes[0, p] += r * down
+            slopes[1, p] += r * across
+    return gain * cost
+
+
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+def project(sampler, slopes, gradient):
+    """Phi^T times the slopes: the data term's gradient (halved) in `gradient` (2, n_basis)."""
+    phi, scale = sampler.phi, sampler.scale
+    n_basis, n_pixels = phi.shape
+    j = 0
+    while j + 4 <= n_basis:
+        y0 = y1 = y2 = y3 = x0 = x1 = x2 = x3 = np.float32(0)
+        for p in range(n_pixels):
+            sy, sx = slopes[0, p], slopes[1, p]
+            f0, f1, f2, f3 = phi[j, p], phi[j + 1, p], phi[j + 2, p], phi[j + 3, p]
+            y0 += sy * f0
+            y1 += sy * f1
+            y2 += sy * f2
+            y3 += sy * f3
+            x0 += sx * f0
+            x1 += sx * f1
+            x2 += sx * f2
+            x3 += sx * f3
+        gradient[0, j], gradient[0, j + 1] = scale[0] * y0, scale[0] * y1
+        gradient[0, j + 2], gradient[0, j + 3] = scale[0] * y2, scale[0] * y3
+        gradient[1, j], gradient[1, j + 1] = scale[1] * x0, scale[1] * x1
+        gradient[1, j + 2], gradient[1, j + 3] = scale[1] * x2, scale[1] * x3
+        j += 4
+    while j < n_basis:
+        y0 = x0 = np.float32(0)
+        for p in range(n_pixels):
+            y0 += slopes[0, p] * phi[j, p]
+            x0 += slopes[1, p] * phi[j, p]
+        gradient[0, j], gradient[1, j] = scale[0] * y0, scale[1] * x0
+        j += 1
+
+
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+def add_penalty(penalty, delta, gradient):
+    """Return delta^T Q delta; `gradient`, halved on entry, becomes the whole gradient."""
+    n_basis = delta.shape[1]
+    cost = np.float32(0)
+    for axis in range(2):
+        for i in range(n_basis):
+            row = penalty[axis * n_basis + i]
+            pull = np.float32(0)
+            for j in range(n_basis):
+                pull += row[j] * delta[0, j] + row[n_basis + j] * delta[1, j]
+            cost += pull * delta[axis, i]
+            gradient[axis, i] = np.float32(2) * (gradient[axis, i] + pull)
+    return cost
+
+
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+def evaluate(problem, pairs, pair, delta, gradient, work, cells):
+    """Cost of pair number `pair` at `delta` (2, n_basis); its gradient goes into `gradient`.
+
+    `work` (N_WORK_ROWS, n_pixels) float32 and `cells` (n_pixels,) uint32 are scratch space.
+    """
+    rows, columns, slopes, corners = work[0], work[1], work[2:4], work[4:8]
+    template = pairs.templates[pairs.template_of[pair]]
+    target = pairs.targets[pairs.target_of[pair]]
+    locate(problem.sampler, delta, rows, columns)
+    split(problem.sampler, rows, columns, cells)
+    cost = np.float32(0)
+    for c in range(template.shape[0]):
+        gather(template[c], problem.sampler.width, cells, corners)
+        cost += residual(corners, rows, columns, target[c], pairs.gain[pair], c == 0, slopes)
+    project(problem.sampler, slopes, gradient)
+    return cost + add_penalty(problem.penalties[pairs.centroid_of[pair]], delta, gradient)
+
+
+@njit(fastmath=FAST, nogil=True, cache=True)
+def unmoved_costs(pairs, shape, padding, costs):
+    """Cost of every pair at the identity, where each pixel simply meets its like."""
+    rows, columns = shape
+    width = columns + 2 * padding
+    for i in range(costs.shape[0]):
+        template = pairs.templates[pairs.template_of[i]]
+        target = pairs.targets[pairs.target_of[i]]
+        cost = np.float32(0)
+        for c in range(template.shape[0]):
+            for row in range(rows):
+                start = (row + padding) * width + padding
+                for column in range(columns):
+                    r = template[c, start + column] - target[c, row * columns + column]
+                    cost += r * r
+        costs[i] = pairs.gain[i] * cost
+
+
+@njit(fastmath=FAST, nogil=True, cache=True)
+def evaluate_pairs(problem, pairs, deltas, costs):
+    """Cost of every pair at its `deltas` (n_pairs, 2, n_basis)."""
+    n_pixels = problem.sampler.base.shape[1]
+    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
+    gradient = np.empty((2, problem.sampler.phi.shape[0]), np.float32)
+    for i in range(costs.shape[0]):
+        costs[i] = evaluate(problem, pairs, i, deltas[i], gradient, work, cells)

@@ -1,0 +1,271 @@
+"""A fit that goes on from its checkpoint ends as if it had never been interrupted; any other is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpointed_fits import FITS, begun, content, listing, make_model, pictures, weights
+from safetensors import safe_open
+
+from dikmeans import DIKMeans
+from dikmeans.registration import Adam, make_measure
+from dikmeans.kmeans import CheckpointError, swaps
+from dikmeans.checkpoint.store import Checkpoint
+from dikmeans.checkpoint.folder import FORMAT, LOCK, MANIFEST
+from dikmeans.kmeans.population import Population
+from dikmeans.monitoring.progress import FitListener, listening
+from dikmeans.kmeans.task import Task
+from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
+
+pytestmark = pytest.mark.usefixtures("fast_disk")
+
+
+def checkpoints_of(monkeypatch, model, X, folder: Path, **fit) -> list[Path]:
+    """Fit with a checkpoint; a copy of every state its folder was in."""
+    copies: list[Path] = []
+    write = Checkpoint._write
+
+    def write_and_copy(self, *args, **kwargs):
+        write(self, *args, **kwargs)
+        copies.append(folder.with_name(f"{folder.name}-{len(copies)}"))
+        shutil.copytree(folder, copies[-1])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "_write", write_and_copy)
+        model.fit(X, checkpoint=folder, **fit)
+    return copies
+
+
+class Enough(Exception):  # noqa: N818 -- ends a fit, as a kill would
+    pass
+
+
+def next_checkpoint(monkeypatch, model, X, folder: Path, **fit) -> None:
+    """Go on from a checkpoint until the next one is there."""
+    write = Checkpoint._write
+
+    def write_and_die(self, *args, **kwargs):
+        write(self, *args, **kwargs)
+        raise Enough
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "_write", write_and_die)
+        with pytest.raises(Enough):
+            model.fit(X, checkpoint=folder, **fit)
+
+
+def without_seconds(record):
+    """What JSON has read, without the entries that differ from fit to fit."""
+    if isinstance(record, dict):
+        return {name: without_seconds(value) for name, value in record.items() if name != "seconds"}
+    return [without_seconds(value) for value in record] if isinstance(record, list) else record
+
+
+def meaning(folder: Path) -> dict[str, Any]:
+    """All that is in a checkpoint, but for seconds."""
+    found: dict[str, Any] = {}
+    for path in folder.glob("*.safetensors"):
+        with safe_open(path, framework="numpy") as file:
+            found[path.name] = without_seconds(json.loads(file.metadata()["dikmeans"]))
+            for name in file.keys():  # noqa: SIM118 -- no mapping
+                tensor = file.get_tensor(name)
+                found[path.name, name] = tensor.dtype.name, tensor.shape, tensor.tobytes()
+    return found
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_from_every_checkpoint_the_next_one_follows_to_the_last_bit(name, X, tmp_path, monkeypatch):
+    monkeypatch.setattr(swaps, "TRIAL_ITERATIONS", 1)  # more is left to settle after a swap
+    fit = {"sample_weight": weights()} if name == "affine" else {}
+    expected = content(make_model(name).fit(X, **fit))
+    phases = [phase for phase, *_ in expected["history"]]
+    if name == "tps":
+        assert phases.count("after a swap") > 1
+        assert {"search", "usual deformations", "all images"} <= set(phases)
+    copies = checkpoints_of(monkeypatch, make_model(name), X, tmp_path / "c", **fit)
+    assert len(copies) >= 1 + len(phases) + make_model(name).n_init
+    middle, last = copies[len(copies) // 2], copies[-1]
+    shutil.copytree(middle, tmp_path / "middle")
+    for here, after in pairwise(copies):
+        next_checkpoint(monkeypatch, make_model(name), X, here, **fit)
+        assert meaning(here) == meaning(after), here
+    assert content(make_model(name).fit(X, checkpoint=tmp_path / "middle", **fit)) == expected
+    assert content(make_model(name).fit(X, checkpoint=last, **fit)) == expected
+
+
+def test_with_given_centroids_in_colour_and_double_precision_too(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.stack([np.repeat(pictures()[:40, :, :, None], 3, axis=3) * rng.uniform(0.2, 1, 3)][0], dtype=float)
+    parameters = {"init": X[:3], "n_clusters": 3}
+    expected = content(make_model(**parameters).fit(X))
+    for copy in checkpoints_of(monkeypatch, make_model(**parameters), X, tmp_path / "c"):
+        assert content(make_model(**parameters).fit(X, checkpoint=copy)) == expected
+
+
+def test_without_a_seed_the_seeds_of_the_checkpoint_are_used(X, tmp_path, monkeypatch):
+    model = make_model("none", random_state=None)
+    first, *_, last = checkpoints_of(monkeypatch, model, X, tmp_path / "c")
+    for copy in (first, last):
+        again = make_model("none", random_state=None).fit(X, checkpoint=copy)
+        assert content(again) == content(model)
+
+
+def test_a_generator_is_told_from_others_by_what_it_draws(X, tmp_path):
+    folder = begun(make_model("none", random_state=np.random.RandomState(3)), X, tmp_path / "c")
+    make_model("none", random_state=np.random.RandomState(3)).fit(X, checkpoint=folder)
+    with pytest.raises(CheckpointError, match=r"random_state was 'a generator, about to draw \d+' and is"):
+        make_model("none", random_state=np.random.RandomState(4)).fit(X, checkpoint=folder)
+
+
+def test_threads_and_words_may_change_on_the_way(X, tmp_path):
+    folder = begun(make_model(), X, tmp_path / "c")
+    again = make_model(n_jobs=2).fit(X.reshape(90, 8, 8), checkpoint=str(folder))
+    assert content(again) == content(make_model().fit(X))
+    flat = make_model(image_shape=(8, 8)).fit(X.reshape(90, 64), checkpoint=folder)
+    assert content(flat) == content(again)
+
+
+def test_a_finished_fit_is_read_not_made_again(X, tmp_path, monkeypatch):
+    expected = content(make_model("none").fit(X, checkpoint=tmp_path / "c"))
+    before = listing(tmp_path / "c")
+    monkeypatch.setattr(Task, "assign", lambda *_, **__: pytest.fail("it worked"))
+    assert content(make_model("none").fit(X, checkpoint=tmp_path / "c")) == expected
+    assert listing(tmp_path / "c") == before
+    assert sorted(before) == sorted([LOCK, MANIFEST, next(n for n in before if n.startswith("best-"))])
+
+
+def test_ctrl_c_keeps_the_best_so_far_and_the_checkpoint_goes_on(X, tmp_path):
+    model = make_model()
+    folder = begun(model, X, tmp_path / "c", iterations=5)
+    assert model.history_.stopped == "interrupted"
+    assert model.n_iter_ == 5
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+    resumed = make_model()
+    with listening(resumed, heard := Listening()):
+        resumed.fit(X, checkpoint=folder)
+    assert content(resumed) == content(make_model().fit(X))
+    assert heard.resumed == 5
+
+
+class Listening(FitListener):
+    resumed = 0
+
+    def resume(self, iterations):
+        self.resumed = len(iterations)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "data", "message"),
+    [
+        ({"n_clusters": 6}, lambda X: X, "n_clusters was 5 and is 6"),
+        ({"random_state": 2}, lambda X: X, "random_state was 5 and is 2"),
+        ({"tol": 1e-3}, lambda X: X, "tol was 0.0001 and is 0.001"),
+        ({"solver": "adam"}, lambda X: X, "solver was 'quasi-newton' and is 'adam'"),
+        ({"n_init": 3}, lambda X: X, "n_init was 2 and is 3"),
+        ({"init": pictures()[:5]}, lambda X: X, "init was 'random' and is 'pictures"),
+        (
+            {"max_iter": 5, "warp": "affine"},
+            lambda X: X,
+            "max_iter was 4 and is 5; warp was 'tps'",
+        ),
+        ({}, lambda X: X[:80], "there were 90 images and are 80"),
+        ({}, lambda X: X[::-1], "the images have other pixels"),
+        ({}, lambda X: X.astype(float), "the images were float32 and are float64"),
+        ({}, lambda X: X[:, :7], r"the images were of shape \(8, 8\) and are \(7, 8\)"),
+    ],
+)
+def test_a_checkpoint_of_another_fit_is_refused_with_the_difference(X, tmp_path, parameters, data, message):
+    folder = begun(make_model(), X, tmp_path / "c")
+    before = listing(folder)
+    model = make_model(**parameters)
+    with pytest.raises(CheckpointError, match=f"checkpoint of another fit: .*{message}.*To go on with"):
+        model.fit(data(X), checkpoint=folder)
+    assert listing(folder) == before
+    assert not hasattr(model, "labels_")
+
+
+def test_other_weights_and_another_version_are_refused(X, tmp_path, monkeypatch):
+    folder = begun(make_model(), X, tmp_path / "c")
+    with pytest.raises(CheckpointError, match="the images have other weights"):
+        make_model().fit(X, sample_weight=weights(), checkpoint=folder)
+    monkeypatch.setattr("dikmeans.checkpoint.fingerprint.version", lambda _: "99.1")
+    with pytest.raises(CheckpointError, match=r"it was dikmeans \d+\.\d+\.\d+ and is 99.1"):
+        make_model().fit(X, checkpoint=folder)
+
+
+def flip(path: Path, position: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= 4
+    path.write_bytes(data)
+
+
+def rewrite(folder: Path, **changes) -> None:
+    """The manifest with other entries, as something else than this library could write it."""
+    header, tensors = read_tensor_file(folder / MANIFEST, FORMAT, 1, "checkpoint")
+    write_tensor_file(folder / MANIFEST, FORMAT, header["version"], {**header, **changes}, tensors)
+
+
+def state_of(folder: Path) -> Path:
+    return next(folder.glob("state-*"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda c: (c / MANIFEST).write_bytes(b"garbage"), "damaged or not a checkpoint"),
+        (lambda c: (c / MANIFEST).write_bytes(b""), "damaged or not a checkpoint"),
+        (lambda c: (c / MANIFEST).unlink(), "checkpoint.safetensors is missing"),
+        (lambda c: os.truncate(c / MANIFEST, 9000), "damaged or not a checkpoint"),
+        (lambda c: flip(c / MANIFEST, -1), "damaged: its content does not have the checksum"),
+        (lambda c: rewrite(c, version=99), "has format version 99"),
+        (lambda c: rewrite(c, format="dikmeans-model"), "but not a checkpoint of a fit"),
+        (lambda c: rewrite(c, run={}), "is damaged: KeyError"),
+        (lambda c: rewrite(c, seeds=[1]), "1 seeds for 2 runs"),
+        (lambda c: rewrite(c, finished={"runs": 2, "iterations": 0, "best": None}), "names no best run"),
+        (lambda c: rewrite(c, fingerprint=None), "is damaged: TypeError"),
+        (lambda c: state_of(c).unlink(), r"a file is missing: There is no file .*state-"),
+        (lambda c: state_of(c).write_bytes(b"x" * 100), r"state-\d+.safetensors is damaged"),
+        (lambda c: flip(state_of(c), -7), r"state-\d+.safetensors is damaged: .* checksum"),
+        (lambda c: shutil.copy(c / MANIFEST, state_of(c)), "but not a state of a fit"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused_and_left_alone(X, tmp_path, harm, message):
+    folder = begun(make_model(), X, tmp_path / "c")
+    harm(folder)
+    before = listing(folder)
+    with pytest.raises(CheckpointError, match=message) as refused:
+        make_model().fit(X, checkpoint=folder)
+    assert str(folder) in str(refused.value)
+    assert "To start anew, use another folder, or delete this one." in str(refused.value)
+    assert listing(folder) == before
+
+
+def test_the_state_of_other_images_is_refused(X, tmp_path):
+    population = Population(X[:, None], np.ones(90))
+    task = population.under(make_measure((8, 8), warp="none"), unit_norm=False, n_jobs=1)
+    names = population.write_state(task.assign(task.images[:3]), tmp_path, 7)
+    again = population.read_state(tmp_path, names, task.images[:3])
+    np.testing.assert_array_equal(again.fits.costs, task.assign(task.images[:3]).fits.costs)
+    with pytest.raises(TensorFileError, match="does not hold the alignments of 90 images with 4"):
+        population.read_state(tmp_path, names, task.images[:4])
+
+
+def test_no_checkpoint_no_files(X, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_model("none").fit(X)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_solver_of_the_users_own_cannot_be_put_down(X, tmp_path):
+    class Mine(Adam):
+        pass
+
+    with pytest.raises(ValueError, match="cannot be saved"):
+        DIKMeans(2, solver=Mine(), max_iter=1).fit(X[:20], checkpoint=tmp_path / "c")

@@ -1,0 +1,406 @@
+"""What users of DIKMeans rely on."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from dikmeans import DIKMeans
+from dikmeans.registration import Adam, QuasiNewton, Status
+from dikmeans.kmeans import run as run_module
+from dikmeans.kmeans.task import Task
+from dikmeans.paper import clustering_accuracy
+
+WARPS = ("none", "affine", "tps")
+
+
+def quick(**parameters) -> DIKMeans:
+    return DIKMeans(**{"n_clusters": 4, "random_state": 0, "max_iter": 4, "n_swaps": 2, **parameters})
+
+
+@pytest.fixture(scope="module", params=WARPS)
+def fitted(request, real_digits):
+    X, _ = real_digits
+    return quick(warp=request.param).fit(X[:150]), X[:150]
+
+
+def test_labels_equal_predictions(fitted):
+    model, X = fitted
+    np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+def test_the_distortion_is_the_sum_of_the_own_costs_and_minus_the_score(fitted):
+    model, X = fitted
+    own = model.transform(X).min(axis=1).sum(dtype=np.float64)
+    # transform refines every pair, the labels' costs may be of pairs that were not worth it
+    assert own == pytest.approx(model.inertia_, rel=1e-3)
+    assert model.score(X) == pytest.approx(-model.inertia_, rel=1e-9)
+
+
+def test_a_row_has_the_same_result_alone_and_in_any_batch(fitted):
+    model, X = fitted
+    whole = model.transform(X[:70])
+    np.testing.assert_array_equal(model.transform(X[3:4])[0], whole[3])
+    np.testing.assert_array_equal(model.transform(X[:70][::-1])[::-1], whole)
+
+
+def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(fitted):
+    model, X = fitted
+    other = quick(warp=model.warp, n_jobs=1).fit(X)
+    np.testing.assert_array_equal(other.cluster_centers_, model.cluster_centers_)
+    np.testing.assert_array_equal(other.labels_, model.labels_)
+    assert other.inertia_ == model.inertia_
+
+
+def test_the_distortion_falls_within_every_phase(fitted):
+    model, _ = fitted
+    by_phase: dict[str, list[float]] = {}
+    for iteration in model.history_.iterations:
+        by_phase.setdefault(iteration.phase, []).append(iteration.distortion)
+        assert iteration.seconds >= 0
+        assert iteration.moved >= 0
+    assert model.n_iter_ == len(model.history_.iterations)
+    assert model.history_.stopped
+    for distortions in by_phase.values():
+        assert (np.diff(distortions) <= 1e-6 * distortions[0]).all()
+
+
+@pytest.mark.parametrize("search_size", ["auto", 50])
+def test_all_warps_start_from_the_same_centroids(real_digits, search_size):
+    X, _ = real_digits
+    starts = [
+        quick(warp=warp, random_state=3, search_size=search_size).fit(X[:100]).init_centers_ for warp in WARPS
+    ]
+    np.testing.assert_array_equal(starts[0], starts[1])
+    np.testing.assert_array_equal(starts[0], starts[2])
+
+
+def test_affine_beats_k_means_and_splines_beat_affine_on_real_digits(real_digits):
+    X, y = real_digits
+    accuracies = {
+        w: clustering_accuracy(y, DIKMeans(10, warp=w, random_state=0).fit(X).labels_) for w in WARPS
+    }
+    assert accuracies["none"] + 0.1 < accuracies["affine"]
+    assert accuracies["none"] + 0.2 < accuracies["tps"]
+    assert accuracies["tps"] > 0.8
+
+
+def test_images_of_any_layout_give_the_same_clustering(real_digits):
+    X, _ = real_digits
+    X = X[:80]
+    stack = quick().fit(X)
+    flat = quick(image_shape=(28, 28)).fit(X.reshape(80, -1))
+    channel = quick().fit(X[..., None])
+    listed = quick().fit(list(X))
+    np.testing.assert_array_equal(flat.labels_, stack.labels_)
+    np.testing.assert_array_equal(channel.labels_, stack.labels_)
+    np.testing.assert_array_equal(listed.labels_, stack.labels_)
+    assert channel.cluster_centers_.shape == (4, 28, 28, 1)
+    np.testing.assert_array_equal(flat.predict(X), stack.labels_)
+
+
+def test_the_scale_of_the_pixels_does_not_matter(real_digits):
+    X, _ = real_digits
+    for normalize in ("unit", None):
+        small = quick(normalize=normalize).fit(X[:80])
+        large = quick(normalize=normalize).fit(X[:80] * 256)  # a power of two: exact in floating point
+        np.testing.assert_array_equal(small.labels_, large.labels_)
+        np.testing.assert_allclose(
+            large.transform(X[:80] * 256), small.transform(X[:80]) * (1 if normalize else 256**2), rtol=1e-5
+        )
+
+
+def test_colour_pictures_are_clustered_by_shape_and_colour():
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 16, 20, 3))
+    for i in range(60):
+        row, column = rng.integers(2, 6, 2)
+        is_ring, channel = i % 2, 0 if i % 4 < 2 else 2
+        X[i, row : row + 9, column : column + 9, channel] = 1
+        if is_ring:
+            X[i, row + 2 : row + 7, column + 2 : column + 7, channel] = 0
+    kinds = (np.arange(60) % 2) + 2 * (np.arange(60) % 4 < 2)
+    model = DIKMeans(4, random_state=0).fit(X)
+    assert model.cluster_centers_.shape == (4, 16, 20, 3)
+    assert clustering_accuracy(kinds, model.labels_) == 1.0
+
+
+def test_signals_without_image_shape_are_pictures_of_one_row():
+    rng = np.random.default_rng(0)
+    t = np.linspace(0, 1, 60)
+    X = np.array([np.exp(-(((t - rng.uniform(0.3, 0.7)) / w) ** 2)) for w in [0.03, 0.12] for _ in range(20)])
+    model = DIKMeans(2, random_state=0, landmarks=3).fit(X)
+    assert model.cluster_centers_.shape == (2, 1, 60)
+    # wide and narrow bumps: affine maps can stretch one into the other, but not for free of residual
+    assert model.labels_.shape == (40,)
+
+
+def test_sample_weights_count(real_digits):
+    X, _ = real_digits
+    X = X[:60]
+    weights = np.where(np.arange(60) < 30, 1.0, 0.0)
+    weighted = quick(n_clusters=3, init=X[:3]).fit(X, sample_weight=weights)
+    without = quick(n_clusters=3, init=X[:3]).fit(X[:30])
+    np.testing.assert_allclose(weighted.cluster_centers_, without.cluster_centers_, atol=1e-6)
+    assert weighted.inertia_ == pytest.approx(without.inertia_, rel=1e-6)
+    assert weighted.score(X, sample_weight=weights) == pytest.approx(-weighted.inertia_)
+
+
+@pytest.mark.parametrize("init", ["k-means++", "measure-k-means++", "random"])
+def test_every_seeding_gives_distinct_images_of_the_set(real_digits, init):
+    X, _ = real_digits
+    model = quick(init=init, normalize=None).fit(X[:60])
+    flat = {picture.tobytes() for picture in X[:60]}
+    seeds = [np.ascontiguousarray(c).tobytes() for c in model.init_centers_]
+    assert set(seeds) <= flat
+    assert len(set(seeds)) == 4
+
+
+def test_more_runs_never_end_at_a_higher_distortion(real_digits):
+    X, _ = real_digits
+    one = quick(n_init=1, init="random", n_swaps=0, warp="affine").fit(X[:100])
+    many = quick(n_init=4, init="random", n_swaps=0, warp="affine").fit(X[:100])
+    # the choice is by the warm distortion, the attribute is the cold one: equal up to the solver's tolerance
+    assert many.inertia_ <= one.inertia_ * 1.01
+
+
+def test_swaps_never_end_at_a_higher_distortion(real_digits):
+    X, _ = real_digits
+    without = DIKMeans(10, random_state=1, n_prototypes=1, n_swaps=0).fit(X)
+    swapped = DIKMeans(10, random_state=1, n_prototypes=1, n_swaps=10).fit(X)
+    assert swapped.inertia_ <= without.inertia_ * 1.005
+
+
+def test_a_large_set_is_searched_on_a_sample_and_fitted_on_all(real_digits):
+    X, _ = real_digits
+    model = quick(search_size=50).fit(X[:150])
+    assert "all images" in {iteration.phase for iteration in model.history_.iterations}
+    assert len(model.labels_) == 150
+
+
+def test_no_cluster_stays_empty(real_digits):
+    X, _ = real_digits
+    far = np.zeros((28, 28), np.float32)
+    far[0, 0] = 1.0  # nothing looks like this
+    start = np.stack([X[0], X[1], far, far])
+    for warp in WARPS:
+        model = DIKMeans(4, warp=warp, init=start, n_swaps=0, max_iter=5).fit(X[:60])
+        assert len(np.unique(model.labels_)) == 4
+
+
+def test_as_published_follows_the_paper(real_digits):
+    X, _ = real_digits
+    model = DIKMeans.as_published(4, landmarks=3, learning_rate=0.05, steps=10, max_iter=3, random_state=0)
+    assert model.smoothness == 0
+    assert model.direction == "image-to-centroid"
+    assert isinstance(model.solver, Adam)
+    assert model.n_swaps == 0
+    model.fit(X[:60])
+    norms = np.linalg.norm(model.cluster_centers_.reshape(4, -1), axis=1)
+    np.testing.assert_allclose(norms, 1, atol=1e-5)
+    assert {iteration.phase for iteration in model.history_.iterations} == {"all images"}
+
+
+def test_alignments_explain_the_assignment(fitted):
+    model, X = fitted
+    alignments = model.align(X[:12])
+    assert len(alignments) == 12
+    np.testing.assert_array_equal(alignments.labels, alignments.costs.argmin(axis=1))
+    np.testing.assert_array_equal(alignments.labels, model.predict(X[:12]))
+    np.testing.assert_allclose(alignments.cost, model.transform(X[:12]).min(axis=1), rtol=1e-6)
+    assert len(alignments.subset(slice(2, 5))) == 3
+    one = alignments[5]
+    assert one.label == alignments.labels[5]
+    np.testing.assert_allclose(one.residual, one.warped - one.target)
+    assert (one.residual**2).sum() + one.bending_cost == pytest.approx(one.cost, rel=1e-3)
+    assert one.grid.shape == (28, 28, 2)
+    assert 0 <= one.folded <= 1
+    assert one.status in Status
+    assert len(list(alignments)) == 12
+
+
+def test_ctrl_c_keeps_the_best_model_so_far(real_digits, monkeypatch):
+    X, _ = real_digits
+    calls = {"n": 0}
+    original = Task.move_centroids
+
+    def interrupt_later(task, clustering):
+        calls["n"] += 1
+        if calls["n"] == 4:
+            raise KeyboardInterrupt
+        return original(task, clustering)
+
+    monkeypatch.setattr(Task, "move_centroids", interrupt_later)
+    with pytest.warns(UserWarning, match="interrupted after 3 iterations"):
+        model = quick().fit(X[:80])
+    assert model.n_iter_ == 3
+    assert model.history_.stopped == "interrupted"
+    np.testing.assert_array_equal(model.labels_, model.predict(X[:80]))
+
+
+def test_ctrl_c_before_there_is_anything_to_keep_is_not_swallowed(real_digits, monkeypatch):
+    X, _ = real_digits
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Task, "assign", interrupt)
+    model = quick()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:80])
+    assert not hasattr(model, "labels_")
+
+
+def test_an_interrupted_refit_does_not_mix_two_models(real_digits, monkeypatch):
+    X, _ = real_digits
+    model = quick().fit(X[:60])
+    before = model.cluster_centers_
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module.Run, "finish", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[60:120])
+    np.testing.assert_array_equal(model.cluster_centers_, before)
+    assert len(model.labels_) == 60
+
+
+def test_given_centroids_are_taken_at_their_word(real_digits):
+    X, _ = real_digits
+    model = quick(init=X[:4], search_size=50, n_swaps=5, n_init=7).fit(X[:120])
+    # no lessons, no swaps: Lloyd's algorithm, before the stiffness is learned and after
+    assert {iteration.phase for iteration in model.history_.iterations} == {"search", "all images"}
+    assert model.n_iter_ <= 8
+
+
+# warps that cost nothing make any image fit few centroids, and those without members are said
+@pytest.mark.filterwarnings("ignore:Only . of 5 clusters have members")
+@pytest.mark.parametrize("smoothness", [0.0, 0.3])
+def test_the_distortion_falls_with_unit_norm_centroids_too(real_digits, smoothness):
+    X, _ = real_digits
+    model = DIKMeans(
+        5,
+        direction="image-to-centroid",
+        unit_norm_centroids=True,
+        smoothness=smoothness,
+        random_state=0,
+        max_iter=6,
+        n_swaps=1,
+    ).fit(X[:150])
+    phases = [iteration.phase for iteration in model.history_.iterations]
+    distortions = model.history_.distortion
+    assert all(
+        later <= earlier * (1 + 1e-6)
+        for earlier, later, this, following in zip(
+            distortions, distortions[1:], phases, phases[1:], strict=False
+        )
+        if this == following
+    )
+    norms = np.linalg.norm(model.cluster_centers_.reshape(5, -1), axis=1)
+    np.testing.assert_allclose(norms, 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("warp", "smoothness", "lessons"),
+    [
+        ("none", 0.3, []),
+        ("affine", 0.3, ["none"]),
+        ("tps", 0.3, ["none", "affine", "tps, 10 x as stiff"]),
+        ("tps", 0.0, ["none", "affine"]),
+    ],
+)
+def test_the_curriculum_has_the_lessons_before_the_warp(real_digits, warp, smoothness, lessons):
+    X, _ = real_digits
+    model = quick(warp=warp, smoothness=smoothness, n_swaps=0, stiffness="uniform").fit(X[:60])
+    phases = list(dict.fromkeys(iteration.phase for iteration in model.history_.iterations))
+    assert phases == [*lessons, "all images"]
+
+
+def test_verbose_shows_a_line_an_iteration(real_digits, monkeypatch):
+    X, _ = real_digits
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    model = quick(verbose=1).fit(X[:40])
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == model.n_iter_
+    assert "distortion" in lines[0]
+
+
+@pytest.mark.filterwarnings("ignore:Only .* clusters have members")
+def test_all_zero_and_constant_images_work(real_digits):
+    X, _ = real_digits
+    X = np.concatenate([X[:30], np.zeros((3, 28, 28)), np.full((3, 28, 28), 0.5)])
+    for warp in WARPS:
+        for direction in ("image-to-centroid", "centroid-to-image"):
+            model = quick(warp=warp, direction=direction).fit(X)
+            assert np.isfinite(model.transform(X)).all()
+            assert np.isfinite(model.cluster_centers_).all()
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 2 clusters have members"):
+        blank = quick(n_clusters=2).fit(np.zeros((6, 10, 10)))
+    assert blank.inertia_ == 0
+
+
+def _with(X, i, value):
+    bad = X.copy()
+    bad[i, 3, 4] = value
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("parameters", "data", "message"),
+    [
+        ({}, lambda X: _with(X, 7, np.nan), r"NaN: image 7"),
+        ({}, lambda X: _with(X, 9, np.inf), r"infinity: image 9"),
+        ({}, lambda X: [X[0], X[1], X[2][:20]], r"image 2 is \(20, 28\)"),
+        ({}, lambda X: _with(X, 5, 1e20), r"1e\+20 in image 5"),
+        ({"solver": QuasiNewton(memory=0)}, lambda X: X, r"memory"),
+        ({"solver": Adam(learning_rate=-1)}, lambda X: X, r"learning_rate"),
+        ({"n_clusters": 21}, lambda X: X, r"n_samples=20 should be >= n_clusters=21"),
+        ({}, lambda X: X[:0], r"0 sample"),
+        ({}, lambda X: np.zeros((5, 0, 4)), r"empty"),
+        ({}, lambda X: np.zeros((5, 4, 4, 3, 2)), r"5 dimensions"),
+        ({"landmarks": 13}, lambda X: X, r"landmarks=13"),
+        ({"landmarks": 1}, lambda X: X, r"landmarks=1 "),
+        ({"landmarks": (3, 40)}, lambda X: X, r"columns must be from 2 to 12"),
+        ({"landmarks": 5}, lambda X: X[:, :4, :4], r"does not fit pictures of 4 x 4"),
+        ({"landmarks": "many"}, lambda X: X, r"landmarks"),
+        ({"smoothness": -1}, lambda X: X, r"smoothness"),
+        ({"image_shape": (20, 20)}, lambda X: X, r"image_shape=\(20, 20\)"),
+        ({"image_shape": (20, 20)}, lambda X: X.reshape(20, -1), r"784 features"),
+        ({"image_shape": (28,)}, lambda X: X, r"image_shape=\(28,\)"),
+        ({"init": np.zeros((3, 28, 28))}, lambda X: X, r"init has 3 centroids"),
+        ({"init": np.zeros((4, 20, 20))}, lambda X: X, r"init has 4 centroids of shape \(20, 20\)"),
+        ({"init": "best"}, lambda X: X, r"init"),
+        ({"init": np.full((4, 28, 28), np.nan)}, lambda X: X, r"Input init contains NaN"),
+        ({}, lambda X: [], r"empty"),
+        ({}, lambda X: X[:, None], r"looks like \(N, channels, rows, columns\)"),
+        ({"solver": "newton"}, lambda X: X, r"solver"),
+        ({"direction": "both"}, lambda X: X, r"direction"),
+        ({"n_swaps": -1}, lambda X: X, r"n_swaps"),
+    ],
+)
+def test_bad_input_is_refused_by_name(real_digits, parameters, data, message):
+    X, _ = real_digits
+    with pytest.raises(ValueError, match=message):
+        quick(**parameters).fit(data(X[:20]))
+
+
+def test_new_images_of_another_size_are_refused(fitted):
+    model, _ = fitted
+    with pytest.raises(ValueError, match=r"shape \(20, 20\).*fitted on images of shape \(28, 28\)"):
+        model.predict(np.zeros((3, 20, 20)))
+    with pytest.raises(ValueError, match="features"):
+        model.predict(np.zeros((3, 400)))
+
+
+def test_negative_weights_are_refused(real_digits):
+    X, _ = real_digits
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        quick().fit(X[:20], sample_weight=np.r_[-1.0, np.ones(19)])
+    with pytest.raises(ValueError, match=r"n_samples=2 with positive sample_weight"):
+        quick().fit(X[:20], sample_weight=np.r_[np.ones(2), np.zeros(18)])

@@ -1,0 +1,46 @@
+"""How long a swap is tried before it is given up."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dikmeans.kmeans import swaps
+
+HERE = SimpleNamespace(distortion=100.0, centroids=np.zeros((3, 1, 2, 2)))
+
+
+@pytest.fixture
+def iterations(monkeypatch):
+    """Has a trial go through given distortions, one an iteration; returns how many it was given."""
+
+    def follow(distortions):
+        states = [SimpleNamespace(distortion=d, number=i) for i, d in enumerate(distortions)]
+
+        def lloyd(task, state, *, max_iter, tol):
+            return states[min(state.number + max_iter, len(states) - 1)], ""
+
+        monkeypatch.setattr(swaps, "lloyd", lloyd)
+        task = SimpleNamespace(reassign=lambda here, centroids, columns: states[0])
+        return swaps._try_swap(task, HERE, 0, 1, np.ones((2, 1, 2, 2))).number
+
+    return follow
+
+
+def test_a_trial_that_stalls_above_is_given_up_after_a_few_iterations(iterations):
+    assert iterations([130.0, 110.0, 105.0, 104.0, 103.9, 103.8, 103.7, 90.0]) == swaps.TRIAL_ITERATIONS
+
+
+def test_a_trial_that_is_better_is_handed_on_at_once(iterations):
+    assert iterations([130.0, 110.0, 101.0, 99.5, 99.0, 98.0, 97.0]) == swaps.TRIAL_ITERATIONS
+
+
+def test_a_trial_goes_on_while_it_would_get_there_at_its_pace(iterations):
+    assert iterations([130.0, 106.0, 103.0, 101.5, 100.8, 100.4, 100.1, 99.8, 99.0]) == 7
+
+
+def test_no_trial_goes_on_for_ever(iterations):
+    creeping = 100.0 + 10 * 0.7 ** np.arange(100)
+    assert iterations(creeping) == swaps.MAX_TRIAL_ITERATIONS

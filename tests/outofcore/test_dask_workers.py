@@ -1,0 +1,361 @@
+"""A cluster of real processes on this machine: the model of the local fit, whatever happens to workers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from contextlib import contextmanager
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, quick
+
+from dikmeans.preprocessing import UnitNorm
+from dikmeans.monitoring.progress import FitListener, listening
+from dikmeans.outofcore import dask_workers, open_population, open_source
+from dikmeans.outofcore.dask_workers import DaskWorkers
+from dikmeans.io.tensor_file import TensorFileError
+
+N_PER_CHUNK = 40
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes of one thread each, reachable from this machine only."""
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any free port
+            silence_logs=50,
+        ) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.scale(2)
+    with Client(cluster, set_as_default=True) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def in_memory(pictures):
+    return quick().fit(pictures)
+
+
+def chunked(images) -> da.Array:
+    return da.from_array(images, chunks=(N_PER_CHUNK, *images.shape[1:]))
+
+
+@contextmanager
+def recorded(monkeypatch):
+    """Count what goes from here to the workers and back: (direction, bytes)."""
+    traffic = []
+    call, fetch, total = DaskWorkers.call, DaskWorkers.fetch, DaskWorkers.total
+
+    def sent(arguments):
+        return sum(len(pickle.dumps(a)) for a in arguments if not hasattr(a, "key") and a is not None)
+
+    def counting_call(self, function, *arguments):
+        flat = [x for a in arguments for x in (a if isinstance(a, list) else [a])]
+        traffic.append(("there", sent(flat)))
+        return call(self, function, *arguments)
+
+    def counting_fetch(self, handles):
+        found = fetch(self, handles)
+        traffic.append(("back", len(pickle.dumps(found))))
+        return found
+
+    def counting_total(self, handles):
+        found = total(self, handles)
+        traffic.append(("back", len(pickle.dumps(found))))
+        return found
+
+    monkeypatch.setattr(DaskWorkers, "call", counting_call)
+    monkeypatch.setattr(DaskWorkers, "fetch", counting_fetch)
+    monkeypatch.setattr(DaskWorkers, "total", counting_total)
+    yield traffic
+    monkeypatch.undo()
+
+
+def test_the_model_equals_the_one_in_memory_and_the_cluster_forgets_it(cluster, client, pictures, in_memory):
+    X = chunked(pictures)
+    model = quick().fit(X)
+    assert_same_fit(model, in_memory)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_array_equal(model.transform(X), model.transform(pictures))
+    np.testing.assert_allclose(model.score(X), model.score(pictures), rtol=1e-12)
+    np.testing.assert_array_equal(model.align(X[50:60])[0].warped, model.align(pictures[50:60])[0].warped)
+    client.sync(_quiet, cluster.scheduler)
+    assert not cluster.scheduler.tasks
+
+
+async def _quiet(scheduler):
+    """Let the scheduler hear what the client has let go."""
+    import asyncio
+
+    for _ in range(100):
+        if not scheduler.tasks:
+            return
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"warp": "none", "search_size": 1000},
+        {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True, "n_init": 2},
+    ],
+    ids=str,
+)
+def test_other_measures_and_weights_are_the_same_too(client, pictures, parameters):
+    weights = np.random.default_rng(0).integers(0, 3, len(pictures)).astype(float)
+    expected = quick(**parameters).fit(pictures, sample_weight=weights)
+    assert_same_fit(quick(**parameters).fit(chunked(pictures), sample_weight=weights), expected)
+
+
+def test_chunks_across_pictures_and_empty_ones_are_put_right(client, pictures, in_memory):
+    X = da.from_array(pictures, chunks=((100, 0, 90, 50), (4, 4), 8))
+    assert_same_fit(quick().fit(X), in_memory)
+
+
+def test_empty_clusters_are_revived_by_the_same_images(client, pictures):
+    far = np.eye(8, dtype=np.float32)[None] * 100
+    init = np.concatenate([pictures[:2], far, far[:, ::-1]])
+    parameters = {"init": init, "warp": "none", "normalize": None, "max_iter": 2}
+    expected = quick(**parameters).fit(pictures)
+    assert_same_fit(quick(**parameters).fit(chunked(pictures)), expected)
+
+
+def test_an_error_in_a_worker_is_the_error_of_the_fit(client, pictures):
+    bad = pictures.copy()
+    bad[211, 3, 3] = np.nan
+    with pytest.raises(ValueError, match=r"Input X contains NaN: image 211 is the first of 1 such images"):
+        quick().fit(chunked(bad))
+
+
+def test_in_an_iteration_only_centroids_and_sums_move(client, pictures, monkeypatch):
+    """Bytes between two iterations over all images: independent of how many images there are."""
+    volumes = {}
+    for copies in (1, 3):
+        X = da.concatenate([chunked(pictures)] * copies)
+        with recorded(monkeypatch) as traffic:
+            marks = []
+
+            class Marking(FitListener):
+                def iteration(self, iteration, marks=marks, traffic=traffic):
+                    if iteration.phase == "all images":
+                        marks.append(len(traffic))
+
+            model = quick(warp="affine", tol=0.0, max_iter=3)
+            with listening(model, Marking()):
+                model.fit(X)
+            assert len(marks) == 3
+            volumes[copies] = sum(n for _, n in traffic[marks[0] : marks[1]])
+    centroids = 4 * pictures[0].size * 8  # in double precision
+    # three passes: centroids one way, sums and masses the other; the alignment: centroids, a tally
+    most = 3 * 3 * centroids + centroids + 20_000
+    assert volumes[1] < most
+    assert volumes[3] < most + 12 * 4 * 200  # some bytes a call and shard: its other arguments
+    state = 3 * len(pictures) * 4 * (9 + 8 * 3)
+    assert volumes[3] < state / 2
+
+
+def test_warm_starts_stay_where_their_images_are(client, pictures):
+    model = quick(warp="affine")
+    population = _population(model, pictures)
+    with population:
+        task = population.under(model._measure("affine"), unit_norm=False, n_jobs=1)
+        here = task.assign(pictures[:4, None] / 16)
+        here = task.assign(here.centroids, here)
+        images = client.who_has(population.images)
+        fits = client.who_has(here.fits)
+        assert len({worker for workers in images.values() for worker in workers}) == 2
+        together = [
+            set(images[image.key]) & set(fits[fit.key])
+            for image, fit in zip(population.images, here.fits, strict=True)
+        ]
+        # the scheduler may move one to a worker that has nothing to do
+        assert sum(map(bool, together)) >= len(together) - 2
+
+
+def _population(model, pictures):
+    model.image_shape_ = (8, 8)
+    return open_population(
+        open_source(chunked(pictures)),
+        None,
+        shape=(8, 8),
+        dtype=np.float32,
+        normalise=UnitNorm(),
+        n_clusters=4,
+        n_basis=3,
+        n_jobs=1,
+    )
+
+
+def test_a_worker_that_is_killed_in_an_iteration_changes_nothing(client, pictures, in_memory, monkeypatch):
+    pids = client.run(os.getpid)
+    calls = []
+    total = DaskWorkers.total
+
+    def kill_then_total(self, handles):
+        submitted = list(handles)
+        calls.append(len(submitted))
+        if len(calls) == 6:  # alignments and sums are under way
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+        return total(self, submitted)
+
+    monkeypatch.setattr(DaskWorkers, "total", kill_then_total)
+    model = quick().fit(chunked(pictures))
+    assert len(calls) > 6
+    assert_same_fit(model, in_memory)
+
+
+def _take_longer():
+    """In a worker: let alignments take a while, so that giving some away is worth it."""
+    import time
+
+    from dikmeans.outofcore import work
+
+    align = work.align
+
+    def slowly(*arguments):
+        time.sleep(0.3)
+        return align(*arguments)
+
+    work.align, work.quick_align = slowly, align
+
+
+def _take_as_long_as_ever():
+    from dikmeans.outofcore import work
+
+    work.align = getattr(work, "quick_align", work.align)
+
+
+def test_a_worker_that_joins_late_gets_work_and_changes_nothing(cluster, client, pictures):
+    late = {"warp": "affine", "max_iter": 4, "tol": 0.0}
+    expected = quick(**late).fit(pictures)
+    client.wait_for_workers(2, timeout=120)  # one that was killed before may not be back yet
+    before = set(client.scheduler_info()["workers"])
+
+    def join():
+        cluster.scale(3)
+        client.wait_for_workers(3, timeout=120)
+
+    model = quick(**late)
+    newcomer = AtIteration(join)
+    client.run(_take_longer)
+    try:
+        with listening(model, newcomer):
+            model.fit(da.from_array(pictures, chunks=(16, 8, 8)))
+    finally:
+        client.run(_take_as_long_as_ever)
+    assert newcomer.done
+    assert_same_fit(model, expected)
+    (new,) = set(client.scheduler_info()["workers"]) - before
+    work = client.run(lambda dask_worker: dask_worker.state.executed_count, workers=[new])
+    assert work[new] > 0
+
+
+def test_without_a_client_a_dask_array_is_read_here(pictures, in_memory):
+    assert dask_workers.connected_client() is None
+    assert_same_fit(quick().fit(chunked(pictures)), in_memory)
+
+
+def test_another_version_on_a_worker_is_refused(client, pictures, monkeypatch):
+    monkeypatch.setattr(dask_workers, "version", lambda name: "0.0.1")
+    monkeypatch.setattr(
+        client, "run", lambda function, *args, **kwargs: dict.fromkeys(["tcp://10.0.0.7:1"], "0.0.2")
+    )
+    with pytest.raises(RuntimeError, match=r"tcp://10.0.0.7:1 has dikmeans 0.0.2, but here is 0.0.1"):
+        quick().fit(chunked(pictures))
+
+
+def test_a_worker_without_dikmeans_is_named(client, pictures, monkeypatch):
+    run = client.run
+
+    def of_something_missing(function, _, **options):
+        return run(function, "no-such-package", **options)
+
+    monkeypatch.setattr(client, "run", of_something_missing)
+    with pytest.raises(
+        RuntimeError, match=r"not installed where the Dask worker tcp://127\.0\.0\.1:\d+ runs"
+    ):
+        quick().fit(chunked(pictures))
+
+
+class TestStates:
+    @pytest.fixture
+    def clustered(self, client, pictures):
+        model = quick(warp="affine")
+        with _population(model, pictures) as population:
+            task = population.under(model._measure("affine"), unit_norm=False, n_jobs=1)
+            yield population, task, task.assign(pictures[:4, None] / 16)
+
+    def test_a_state_read_again_goes_on_the_same_way(self, clustered, tmp_path):
+        population, task, here = clustered
+        names = population.write_state(here, tmp_path, 7)
+        assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
+        again = population.read_state(tmp_path, names, here.centroids)
+        for name in names:
+            (tmp_path / name).unlink()  # as a later checkpoint does
+        assert again.distortion == here.distortion
+        np.testing.assert_array_equal(again.labels, here.labels)
+        moved = task.move_centroids(here)
+        np.testing.assert_array_equal(task.move_centroids(again), moved)
+        np.testing.assert_array_equal(task.assign(moved, again).labels, task.assign(moved, here).labels)
+
+    def test_states_are_read_again_after_a_worker_was_killed(self, client, clustered, tmp_path):
+        population, task, here = clustered
+        names = population.write_state(here, tmp_path, 7)
+        again = population.read_state(tmp_path, names, here.centroids)
+        for name in names:
+            (tmp_path / name).unlink()
+        expected = again.labels
+        (worker,) = client.who_has(again.fits[:1])[again.fits[0].key]
+        os.kill(client.run(os.getpid)[worker], signal.SIGKILL)
+        np.testing.assert_array_equal(again.labels, expected)
+        assert task.move_centroids(again).shape == here.centroids.shape
+
+    def test_a_damaged_file_is_refused(self, clustered, tmp_path):
+        population, _, here = clustered
+        names = population.write_state(here, tmp_path, 7)
+        (tmp_path / names[1]).write_bytes(b"something else")
+        with pytest.raises(TensorFileError, match="damaged"):
+            population.read_state(tmp_path, names, here.centroids)
+
+    def test_a_folder_that_is_not_shared_is_said(self, clustered, tmp_path, monkeypatch):
+        population, _, here = clustered
+        with pytest.raises(OSError, match=r"no folder .* where a Dask worker runs\. .*share"):
+            population.write_state(here, tmp_path / "elsewhere", 7)
+        monkeypatch.setattr(dask_workers, "_write", _pretend)
+        with pytest.raises(OSError, match=r"not to be seen from here\. .*share"):
+            population.write_state(here, tmp_path, 7)
+
+
+def _pretend(fits, path):
+    return 1
+
+
+def test_a_fit_that_was_cut_off_goes_on_from_its_checkpoint(client, pictures, tmp_path):
+    X, folder = chunked(pictures), tmp_path / "checkpoint"
+    expected = quick(max_iter=3, tol=0.0).fit(X)
+    model = quick(max_iter=3, tol=0.0)
+    with pytest.raises(PowerCut), listening(model, AtIteration(cut_power)):
+        model.fit(X, checkpoint=folder)
+    calls = []
+    with listening(model, AtIteration(lambda: calls.append(1))):
+        model.fit(X, checkpoint=folder)
+    assert_same_fit(model, expected)
+    assert model.history_.distortion == expected.history_.distortion
+    assert calls  # there was something left to do

@@ -1,0 +1,119 @@
+"""The deep rows of the table: known to everyone, run by those who have PyTorch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from toy_sets import made_up_run, write_bars
+
+from dikmeans.paper import (
+    TABLE_1,
+    ResultsFile,
+    get_model,
+    get_models,
+    get_task,
+    missing_models,
+    model_names,
+    run_protocol,
+    table_as_csv,
+    table_as_markdown,
+    table_cells,
+)
+from dikmeans.paper import models as registry
+from dikmeans.paper.record import run_identity
+
+DEEP = ("ae-k-means-mlp", "ae-k-means-conv", "dec-mlp", "dec-conv", "vade-mlp", "vade-conv")
+
+
+@pytest.fixture
+def no_torch(monkeypatch):
+    find_spec = registry.find_spec
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+
+
+def test_every_row_of_the_paper_has_a_model():
+    assert set(TABLE_1) <= {get_model(name).paper_row for name in model_names()}
+    assert {get_model(name).paper_row for name in DEEP} == {row for row in TABLE_1 if "E" in row}
+
+
+def test_names_and_titles_are_known_without_importing_torch():
+    code = (
+        "import sys; from dikmeans.paper import get_model, get_models, model_names; get_models()\n"
+        "print(get_model('dec-conv').title, 'vade-mlp' in model_names(), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["DEC", "(Conv)", "True", "False"]
+
+
+def test_without_torch_the_deep_models_are_left_out_and_listed_as_missing(no_torch):
+    assert [model.name for model in missing_models()] == list(DEEP)
+    assert not {model.name for model in get_models()} & set(DEEP)
+
+
+def test_without_torch_asking_for_a_deep_model_says_what_to_install(no_torch):
+    with pytest.raises(ImportError, match=r"'vade-mlp' needs torch.*pip install 'dikmeans\[deep\]'"):
+        get_models(["k-means", "vade-mlp"])
+
+
+def test_a_length_of_training_changes_no_other_model():
+    model = get_model("di-k-means")
+    assert model.limited_to(10) is model
+
+
+def test_the_length_of_training_is_part_of_a_run_but_threads_and_device_are_not():
+    pytest.importorskip("torch")
+    whole, short, shorter = (
+        get_model("dec-mlp"),
+        get_model("dec-mlp").limited_to(500),
+        get_model("dec-mlp").limited_to(20),
+    )
+    found = [model.parameters(10) for model in (whole, short, shorter)]
+    assert [parameters["max_steps"] for parameters in found] == [None, 500, 20]
+    assert {"architecture", "pretrain_epochs", "max_updates", "learning_rate"} <= set(found[0])
+    assert not {"n_threads", "device", "random_state", "n_clusters"} & set(found[0])
+    assert len({run_identity("dec-mlp", parameters, "mnist", "MNIST", 0, 100) for parameters in found}) == 3
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_a_deep_model_runs_by_the_protocol_and_the_table_tells_its_training(name, tmp_path):
+    pytest.importorskip("torch")
+    task, model = get_task(str(write_bars(tmp_path / "bars"))), get_model(name).limited_to(60)
+    with ResultsFile(tmp_path / "runs.jsonl") as results:
+        outcome = run_protocol([task], [model], results, seeds=[0])
+        again = run_protocol([task], [model], results, seeds=[0])
+    (record,) = outcome.finished
+    assert again.finished == []  # it is known by its parameters
+    assert record.test["accuracy"] == 1.0
+    assert record.distortion is not None
+    assert record.versions["torch"]
+    cells = table_cells([record], [task], [model], [0])
+    assert f"| bars | {model.title} | — | 100.0 |" in table_as_markdown(cells)
+    for text in (table_as_markdown(cells), table_as_csv(cells)):
+        assert "for 60 steps (batches of 64 images) in each phase" in text
+
+
+def test_runs_of_another_length_are_not_of_this_table():
+    pytest.importorskip("torch")
+    model = get_model("dec-mlp").limited_to(20)
+    run = made_up_run(model="dec-mlp", parameters=model.parameters(10))
+    columns = [get_task("mnist")]
+    (same,), (other,) = (
+        table_cells([run], columns, [model], [0], 2000) for model in (model, get_model("dec-mlp"))
+    )
+    assert (same.records, other.records) == ((run,), ())
+    assert (same.paper, other.paper) == (84.3, 84.3)
+
+
+def test_versions_are_told_once_though_only_some_runs_used_torch():
+    pytest.importorskip("torch")
+    with_torch = {"python": "3.11.0", "dikmeans": "0.1.0", "torch": "2.13.0"}
+    deep = get_model("dec-mlp")
+    plain = get_model("k-means")
+    runs = [
+        made_up_run(model="dec-mlp", parameters=deep.parameters(10), versions=with_torch),
+        made_up_run(model="k-means", parameters=plain.parameters(10)),
+    ]
+    text = table_as_markdown(table_cells(runs, [get_task("mnist")], [plain, deep], [0], 2000))
+    assert text.endswith("Made with python 3.11.0, dikmeans 0.1.0, torch 2.13.0.\n")

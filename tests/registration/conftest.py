@@ -1,0 +1,26 @@
+"""One fixture over solvers, warps and directions: a law of the measure holds for all of them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from dikmeans.registration import make_measure
+
+SOLVERS = ["quasi-newton", "adam"]
+WARPS = ["affine", "tps"]
+DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
+MEASURES = list(product(SOLVERS, WARPS, DIRECTIONS))
+
+
+@pytest.fixture(params=MEASURES, ids=["-".join(measure) for measure in MEASURES])
+def measure(request) -> dict[str, str]:
+    """Keyword arguments that name a measure."""
+    return dict(zip(("solver", "warp", "direction"), request.param, strict=True))
+
+
+@pytest.fixture
+def make(measure):
+    """The measure of that measure, for any shape and further options."""
+    return lambda shape=(28, 28), **options: make_measure(shape, **(measure | options))

@@ -1,0 +1,228 @@
+"""RUN folders: written whole, read with suspicion, and able to find their images again."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dikmeans import DIKMeans
+from dikmeans.kmeans.assignment import assign_images
+from dikmeans.datasets import Source
+from dikmeans.runs import RunFolderError, open_run, run_folder, write_run
+from dikmeans.runs.run_folder import check_place
+
+
+@pytest.fixture
+def made(tmp_path, real_digits):
+    """A fitted model with its images, and a function that writes a run of it."""
+    np.savez(tmp_path / "digits.npz", images=real_digits[0][:30], names=[f"d{i}\n" for i in range(30)])
+    source = Source.of(str(tmp_path / "digits.npz"), limit=20)
+    images = source.load()
+    model = DIKMeans(3, warp="none", random_state=0).fit(images.images)
+
+    def write(path: Path, **options) -> Path:
+        assignments = assign_images(model, images.images)
+        write_run(path, model, images, source, assignments, seconds=1.5, **options)
+        return path
+
+    return model, images, write
+
+
+def test_what_is_written_comes_back(made, tmp_path):
+    model, images, write = made
+    run = open_run(write(tmp_path / "run"))
+    np.testing.assert_array_equal(run.model.cluster_centers_, model.cluster_centers_)
+    assert [row.file for row in run.labels] == list(images.names)
+    assert [row.cluster for row in run.labels] == model.labels_.tolist()
+    assert sum(row.cost for row in run.labels) == pytest.approx(model.inertia_, rel=1e-4)
+    assert run.info["parameters"] == {**model.get_params(deep=False), "init": "k-means++"}
+    assert run.info["sizes"] == np.bincount(model.labels_).tolist()
+    np.testing.assert_array_equal(run.load_images().images, images.images)
+
+
+def test_one_cluster_has_no_margin(tmp_path, real_digits):
+    np.save(tmp_path / "x.npy", real_digits[0][:5])
+    source = Source.of(str(tmp_path / "x.npy"))
+    images = source.load()
+    model = DIKMeans(1, warp="none").fit(images.images)
+    write_run(tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0)
+    assert all(np.isnan(row.margin) for row in open_run(tmp_path / "run").labels)
+
+
+def test_images_that_moved_are_followed_if_one_says_where(made, tmp_path):
+    _, images, write = made
+    run = open_run(write(tmp_path / "run"))
+    os.rename(tmp_path / "digits.npz", tmp_path / "elsewhere.npz")
+    with pytest.raises(
+        RunFolderError, match=r"cannot be read again from .*digits.npz.*say where they are now"
+    ):
+        run.load_images()
+    assert run.load_images(str(tmp_path / "elsewhere.npz")).names == images.names
+
+
+def test_images_that_changed_are_noticed(made, tmp_path, real_digits):
+    _, _, write = made
+    run = open_run(write(tmp_path / "run"))
+    names = [f"d{i}\n" for i in range(30)]
+    pixels = real_digits[0][:30].copy()
+    pixels[:, 14, 14] += 0.01
+    np.savez(tmp_path / "digits.npz", images=pixels / pixels.max(), names=names)
+    with pytest.raises(RunFolderError, match="the names are the same, the pixels differ"):
+        run.load_images()
+    np.savez(tmp_path / "digits.npz", images=real_digits[0][:29], names=names[:29])
+    with pytest.raises(RunFolderError, match="have gone"):
+        run.load_images()
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def swap_labels(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+
+
+def forget_the_input(path: Path) -> None:
+    info = json.loads(path.read_text())
+    del info["input"]["checksum"]
+    path.write_text(json.dumps(info))
+
+
+def other_shape(path: Path) -> None:
+    info = json.loads(path.read_text())
+    info["input"]["shape"] = [5, 5]
+    path.write_text(json.dumps(info))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        *((name, how) for name in ("model.safetensors", "labels.csv", "run.json") for how in (cut, empty)),
+        *((name, Path.unlink) for name in ("model.safetensors", "labels.csv", "run.json")),
+        ("labels.csv", swap_labels),
+        ("run.json", lambda path: path.write_text("[]")),
+        ("run.json", lambda path: path.write_text('{"format": "dikmeans-run", "version": 1}')),
+        ("run.json", forget_the_input),
+        ("run.json", other_shape),
+    ],
+)
+def test_a_damaged_run_is_refused_by_the_name_of_the_file(made, tmp_path, name, damage):
+    run = made[2](tmp_path / "run")
+    damage(run / name)
+    with pytest.raises(RunFolderError, match=name) as caught:
+        open_run(run)
+    assert str(run) in str(caught.value)
+
+
+def test_a_run_of_a_later_version_says_so(made, tmp_path):
+    run = made[2](tmp_path / "run")
+    info = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**info, "version": 2}))
+    with pytest.raises(RunFolderError, match=r"run format version 2; this dikmeans .* reads version 1"):
+        open_run(run)
+
+
+def test_a_full_disk_costs_neither_the_old_run_nor_leaves_a_half_one(made, tmp_path, monkeypatch):
+    run = made[2](tmp_path / "run")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+    def disk_full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run_folder, "write_picture", disk_full)
+    for place, force in ((run, True), (tmp_path / "other", False)):
+        with pytest.raises(OSError, match="No space left"):
+            made[2](place, force=force)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["digits.npz", "run"]
+
+
+def test_a_run_is_replaced_with_force_and_nothing_else_ever_is(made, tmp_path):
+    write = made[2]
+    run = write(tmp_path / "run")
+    with pytest.raises(RunFolderError, match="exists already"):
+        write(run)
+    (run / "report.html").write_text("a report belongs to a run")
+    write(run, force=True)
+    assert not (run / "report.html").exists()
+    (run / "notes.txt").write_text("mine")
+    with pytest.raises(RunFolderError, match=r"holds 'notes.txt'"):
+        write(run, force=True)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "labels.csv").write_text("mine")
+    with pytest.raises(RunFolderError, match=r"is not replaced: it holds 'labels.csv'"):
+        check_place(tmp_path / "home", force=True)
+    assert (tmp_path / "home" / "labels.csv").read_text() == "mine"
+
+
+def test_a_link_is_followed_and_stays_a_link(made, tmp_path):
+    write = made[2]
+    write(tmp_path / "run")
+    (tmp_path / "latest").symlink_to(tmp_path / "run")
+    write(tmp_path / "latest", force=True)
+    assert (tmp_path / "latest").is_symlink()
+    open_run(tmp_path / "latest")
+
+
+def test_many_clusters_are_numbered_so_that_they_sort(tmp_path, real_digits):
+    np.save(tmp_path / "x.npy", real_digits[0][:40])
+    source = Source.of(str(tmp_path / "x.npy"))
+    images = source.load()
+    model = DIKMeans(11, warp="none", random_state=0).fit(images.images)
+    write_run(tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0)
+    files = sorted(path.name for path in (tmp_path / "run" / "centroids").iterdir())
+    assert files == [f"cluster-{number:02d}.png" for number in range(11)]
+
+
+def test_pictures_of_any_number_of_channels_can_be_looked_at(tmp_path):
+    from PIL import Image
+
+    from dikmeans.runs.picture_file import write_picture
+
+    modes = {}
+    for channels in (2, 3, 5):
+        write_picture(tmp_path / "x.png", np.random.default_rng(0).uniform(-1, 2, (6, 7, channels)))
+        with Image.open(tmp_path / "x.png") as image:
+            modes[channels] = image.mode, image.size
+    assert modes == {2: ("L", (7, 6)), 3: ("RGB", (7, 6)), 5: ("L", (7, 6))}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda info: info["input"].update(shape=5), r"run.json .*'shape' is '5'"),
+        (lambda info: info["input"].update(limit=float("inf")), "does not say where the images come from"),
+        (lambda info: info["input"].update(limit="5"), "does not say where the images come from"),
+        (lambda info: info.update(distortion=[]), r"'distortion' is"),
+        (lambda info: info.update(sizes=3), r"'sizes' is '3'"),
+        (lambda info: info.pop("sizes"), r"'sizes' is missing"),
+    ],
+)
+def test_entries_of_the_wrong_kind_are_refused(made, tmp_path, change, message):
+    _, _, write = made
+    place = write(tmp_path / "run") / "run.json"
+    info = json.loads(place.read_text())
+    change(info)
+    place.write_text(json.dumps(info))
+    with pytest.raises(RunFolderError, match=message):
+        open_run(tmp_path / "run")
+
+
+def test_options_that_are_none_do_not_crash_a_run(made, tmp_path):
+    _, _, write = made
+    place = write(tmp_path / "run") / "run.json"
+    info = json.loads(place.read_text())
+    info["input"]["options"] = {"size": 5}
+    place.write_text(json.dumps(info))
+    with pytest.raises(RunFolderError, match="cannot be read again"):
+        open_run(tmp_path / "run").load_images()
