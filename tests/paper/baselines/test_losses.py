@@ -43,7 +43,7 @@ def mixture():
     )
 
 
-def test_soft_assignment_of_two_centres_is_what_a_pencil_gives():
+def test_soft_assignment_of_two_centers_is_what_a_pencil_gives():
     # squared distances 1 and 3, alpha 1: kernels 1/2 and 1/4
     q = log_soft_assignment(tensor([[0.0]]), tensor([[1.0], [3**0.5]]), alpha=1.0).exp()
     np.testing.assert_allclose(q, [[2 / 3, 1 / 3]])
@@ -85,12 +85,14 @@ def test_divergence_of_assignments_is_zero_only_for_equal_ones():
 
 def test_gaussian_divergence_has_its_closed_form():
     # KL(N(1, 4) || N(0, 1)) = (4 + 1 - 1 - log 4) / 2
-    found = gaussian_divergence(tensor([[1.0]]), tensor([[np.log(4)]]), tensor([[0.0]]), tensor([[0.0]]))
-    assert found.item() == pytest.approx((4 - np.log(4)) / 2)
+    result = gaussian_divergence(
+        tensor([[1.0]]), tensor([[np.log(4)]]), tensor([[0.0]]), tensor([[0.0]])
+    )
+    assert result.item() == pytest.approx((4 - np.log(4)) / 2)
 
 
 def test_gaussian_divergence_agrees_with_torchs_own(mixture):
-    found = gaussian_divergence(
+    result = gaussian_divergence(
         *map(torch.tensor, (mixture.mean, np.log(mixture.variance))),
         *map(torch.tensor, (mixture.centers, np.log(mixture.variances))),
     )
@@ -102,28 +104,32 @@ def test_gaussian_divergence_agrees_with_torchs_own(mixture):
             other = torch.distributions.Normal(
                 *map(torch.tensor, (mixture.centers[k], mixture.variances[k] ** 0.5))
             )
-            assert found[i, k].item() == pytest.approx(
+            assert result[i, k].item() == pytest.approx(
                 torch.distributions.kl_divergence(ours, other).sum().item()
             )
 
 
 def test_responsibilities_are_bayes_rule(mixture):
-    found = log_responsibilities(
+    result = log_responsibilities(
         *map(
-            torch.tensor, (mixture.mean, np.log(mixture.weights), mixture.centers, np.log(mixture.variances))
+            torch.tensor,
+            (mixture.mean, np.log(mixture.weights), mixture.centers, np.log(mixture.variances)),
         )
     )
     density = norm(mixture.centers, mixture.variances**0.5).pdf(mixture.mean[:, None]).prod(2)
     joint = mixture.weights * density
-    np.testing.assert_allclose(found.exp(), joint / joint.sum(1, keepdims=True))
+    np.testing.assert_allclose(result.exp(), joint / joint.sum(1, keepdims=True))
 
 
 def test_responsibilities_far_from_all_components_are_finite():
-    found = log_responsibilities(
-        tensor([[1e6, -1e6]]), tensor([0.5, 0.5]).log(), torch.eye(2).double(), tensor([[-9.0, -9.0]] * 2)
+    result = log_responsibilities(
+        tensor([[1e6, -1e6]]),
+        tensor([0.5, 0.5]).log(),
+        torch.eye(2).double(),
+        tensor([[-9.0, -9.0]] * 2),
     )
-    assert torch.isfinite(found).all()
-    assert found.exp().sum().item() == pytest.approx(1)
+    assert torch.isfinite(result).all()
+    assert result.exp().sum().item() == pytest.approx(1)
 
 
 def test_divergence_from_the_mixture_agrees_with_monte_carlo(mixture):
@@ -149,14 +155,16 @@ def test_divergence_from_the_mixture_agrees_with_monte_carlo(mixture):
             mixture.weights
         )
         samples = (mixture.gamma[i] * (log_q - log_p)).sum(1)
-        assert closed[i].item() == pytest.approx(samples.mean(), abs=5 * samples.std() / len(samples) ** 0.5)
+        assert closed[i].item() == pytest.approx(
+            samples.mean(), abs=5 * samples.std() / len(samples) ** 0.5
+        )
 
 
 def test_reconstruction_error_is_summed_over_pixels_for_each_picture():
     pictures, decoded = torch.zeros(2, 1, 3, 4), torch.ones(2, 1, 3, 4)
     assert reconstruction_error(decoded, pictures, "gaussian").tolist() == [12, 12]
-    found = reconstruction_error(torch.zeros(2, 1, 3, 4), pictures, "bernoulli")
-    np.testing.assert_allclose(found, 12 * np.log(2), rtol=1e-6)
+    result = reconstruction_error(torch.zeros(2, 1, 3, 4), pictures, "bernoulli")
+    np.testing.assert_allclose(result, 12 * np.log(2), rtol=1e-6)
 
 
 def test_bounded_log_variances_keep_small_values_and_a_gradient_for_large_ones():
@@ -189,20 +197,25 @@ def tiny_model(mean, log_variance, *, slope, weights, centers, log_variances) ->
 
 
 def test_the_bound_is_tight_when_the_posterior_is_exact():
-    # the picture says nothing about z, and there is one component: posterior = prior, ELBO = log p(x)
+    # the picture says nothing about z, and there is one component: posterior = prior, ELBO = log
+    # p(x)
     model = tiny_model(
         tensor([[0.4]]), tensor([[0.6]]), slope=0.0, weights=tensor([1.0]), centers=tensor([[0.4]]),
         log_variances=tensor([[0.6]]),
     )  # fmt: skip
-    found = negative_elbo(
+    result = negative_elbo(
         model, torch.ones(50, 1, 1, PIXELS).double(), "bernoulli", torch.Generator().manual_seed(0)
     )
-    np.testing.assert_allclose(found, PIXELS * np.log(2))
+    np.testing.assert_allclose(result, PIXELS * np.log(2))
 
 
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
 def test_the_bound_agrees_with_integration_and_stays_below_the_evidence(likelihood):
-    weights, centers, log_variances = np.array([0.6, 0.4]), np.array([-1.0, 1.5]), np.array([0.2, -0.5])
+    weights, centers, log_variances = (
+        np.array([0.6, 0.4]),
+        np.array([-1.0, 1.5]),
+        np.array([0.2, -0.5]),
+    )
     mean, log_variance, slope = 0.8, -0.7, 1.3
     model = tiny_model(
         tensor([[mean]]),
@@ -227,14 +240,17 @@ def test_the_bound_agrees_with_integration_and_stays_below_the_evidence(likeliho
     log_joint = np.log(weights) + norm(centers, np.exp(log_variances / 2)).logpdf(z[:, None])
     gamma = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
     posterior = norm(mean, np.exp(log_variance / 2)).pdf(z)
-    # E log p(z | c) over the posterior, in closed form, weighted by gamma at z: the authors' estimator
+    # E log p(z | c) over the posterior, in closed form, weighted by gamma at z: the authors'
+    # estimator
     expected_log_prior = -0.5 * (
         np.log(2 * np.pi)
         + log_variances
         + (np.exp(log_variance) + (mean - centers) ** 2) / np.exp(log_variances)
     )
     entropy = 0.5 * (1 + np.log(2 * np.pi) + log_variance)
-    integrand = log_x + (gamma * (expected_log_prior + np.log(weights) - np.log(gamma))).sum(1) + entropy
+    integrand = (
+        log_x + (gamma * (expected_log_prior + np.log(weights) - np.log(gamma))).sum(1) + entropy
+    )
     elbo = (posterior * integrand).sum() * step
     assert -samples.mean() - constant == pytest.approx(elbo, abs=5 * samples.std() / n**0.5)
 

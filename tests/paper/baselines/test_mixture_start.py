@@ -5,15 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from rival_fits import ARCHITECTURES
 from sklearn.mixture import GaussianMixture
 from torch import nn
 
-from dikmeans.paper import clustering_accuracy
-from dikmeans.paper.baselines.elbo_training import diagonal_mixture, map_embedding, prior, start_from_mixture
+from dikmeans.evaluation import clustering_accuracy
+from dikmeans.paper.baselines.elbo_training import (
+    diagonal_mixture,
+    map_embedding,
+    prior,
+    start_from_mixture,
+)
 from dikmeans.paper.baselines.losses import bounded, log_responsibilities
 from dikmeans.paper.baselines.networks import VariationalAutoencoder, make_network
 from dikmeans.paper.baselines.training import Training
+from tests.paper.baselines.baseline_fits import ARCHITECTURES
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -28,7 +33,10 @@ def test_a_mapped_embedding_gives_the_same_pictures_back(architecture):
         n_clusters=3,
     ).eval()
     pictures = torch.rand((5, 1, 9, 8), generator=generator)
-    embedded, decoded = network.encode(pictures).detach().numpy(), network(pictures).detach().numpy()
+    embedded, decoded = (
+        network.encode(pictures).detach().numpy(),
+        network(pictures).detach().numpy(),
+    )
     matrix = np.random.default_rng(0).normal(size=(4, 4)) * 10
     map_embedding(network, matrix)
     np.testing.assert_allclose(
@@ -51,7 +59,11 @@ def training_on(points: np.ndarray) -> Training:
     generator = torch.Generator().manual_seed(0)
     shape = {"architecture": "mlp", "size": (1, 1, 2), "embedding_dim": 2, "n_clusters": 3}
     network = make_network(VariationalAutoencoder, generator, **shape)
-    network.trunk, network.embed, network.log_variance = nn.Flatten(), nn.Linear(2, 2), nn.Linear(2, 2)
+    network.trunk, network.embed, network.log_variance = (
+        nn.Flatten(),
+        nn.Linear(2, 2),
+        nn.Linear(2, 2),
+    )
     with torch.no_grad():
         network.embed.weight.copy_(torch.eye(2))
         network.embed.bias.zero_()
@@ -66,8 +78,8 @@ def test_clusters_that_lie_oblique_are_found(oblique):
     network = training.network
     embedded = network.encode(training.images).detach()
     log_weights, log_variances = prior(network)
-    found = log_responsibilities(embedded, log_weights, network.centers, log_variances).argmax(1)
-    assert clustering_accuracy(answer, found.numpy()) > 0.98
+    assigned = log_responsibilities(embedded, log_weights, network.centers, log_variances).argmax(1)
+    assert clustering_accuracy(answer, assigned.numpy()) > 0.98
     plain = GaussianMixture(3, covariance_type="diag", n_init=3, random_state=0).fit_predict(points)
     assert clustering_accuracy(answer, plain) < 0.8  # what there was to gain
 

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import pytest
 import torch
-from rival_fits import ARCHITECTURES
 from torch import nn
 
 from dikmeans.paper.baselines.elbo_training import ElboTraining, negative_elbo
-from dikmeans.paper.baselines.losses import assignment_divergence, log_soft_assignment, reconstruction_error
+from dikmeans.paper.baselines.losses import (
+    assignment_divergence,
+    log_soft_assignment,
+    reconstruction_error,
+)
 from dikmeans.paper.baselines.networks import Autoencoder, VariationalAutoencoder, make_network
 from dikmeans.paper.baselines.pretraining import Pretraining
 from dikmeans.paper.baselines.refinement import Refinement
+from tests.paper.baselines.baseline_fits import ARCHITECTURES
 
-SIZES = [(1, 28, 28), (1, 24, 64), (1, 64, 24), (1, 48, 48), (3, 32, 32), (3, 17, 5), (1, 1, 7), (2, 1, 1)]
+SIZES = [
+    (1, 28, 28),
+    (1, 24, 64),
+    (1, 64, 24),
+    (1, 48, 48),
+    (3, 32, 32),
+    (3, 17, 5),
+    (1, 1, 7),
+    (2, 1, 1),
+]
 
 
 def network(architecture: str, size=(1, 12, 12), kind=Autoencoder, seed=0):
@@ -42,7 +55,11 @@ def test_the_conv_net_has_the_papers_layers():
     for part, kind in ((conv.trunk, nn.Conv2d), (conv.decoder, nn.ConvTranspose2d)):
         layers = [m for m in part.modules() if isinstance(m, kind)]
         assert [layer.kernel_size for layer in layers] == [(5, 5)] * 3
-    assert [m.out_channels for m in conv.trunk.modules() if isinstance(m, nn.Conv2d)] == [32, 32, 32]
+    assert [m.out_channels for m in conv.trunk.modules() if isinstance(m, nn.Conv2d)] == [
+        32,
+        32,
+        32,
+    ]
     assert [*widths(conv.trunk), *widths(conv.embed)] == [400, 10]
     assert sum(isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d)) for m in conv.trunk.modules()) == 4
 
@@ -73,9 +90,11 @@ def test_gradients_reach_every_parameter_of_every_phase(architecture):
         learning_rate=1e-3, max_epochs=1, patience=None, corruption=0.0, likelihood="gaussian"
     )
     refinement = Refinement(
-        learning_rate=1e-3, alpha=1.0, update_interval=1, max_updates=1, tol=0.0, n_init=1
+        learning_rate=1e-3, alpha=1.0, update_interval=1, max_epochs=1, tol=0.0, n_init=1
     )
-    elbo = ElboTraining(learning_rate=1e-3, max_epochs=1, patience=None, likelihood="bernoulli", n_init=1)
+    elbo = ElboTraining(
+        learning_rate=1e-3, max_epochs=1, patience=None, likelihood="bernoulli", n_init=1
+    )
     target = torch.softmax(torch.randn(20, 3, generator=generator), 1)
     losses = [
         (pretraining, lambda: reconstruction_error(made(pictures), pictures, "gaussian")),

@@ -1,4 +1,4 @@
-"""Damaged files of the rivals and of their checkpoints: a valid result, or a clear refusal."""
+"""Damaged files of the baselines and of their checkpoints: a valid result, or a clear refusal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from fuzzing import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.robustness.fuzzing import (
     assert_names,
     damaged,
     damaged_json,
@@ -17,15 +20,12 @@ from fuzzing import (
     result_or_error,
     result_or_refusal,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from rival_fits import small
-
+from dikmeans.io.tensor_file import TensorFileError
 from dikmeans.paper.baselines import DEC
-from dikmeans.runs import ModelFileError
+from tests.paper.baselines.baseline_fits import small
 
 X = np.random.default_rng(0).uniform(size=(9, 4, 4)).astype(np.float32)
 
@@ -37,13 +37,13 @@ def tiny(**parameters):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """The bytes of a model and of a checkpoint."""
-    folder = tmp_path_factory.mktemp("rivals")
+    folder = tmp_path_factory.mktemp("baselines")
     tiny().fit(X, checkpoint=folder / "checkpoint").save(folder / "model")
     return {name: (folder / name).read_bytes() for name in ("model", "checkpoint")}
 
 
 def check_model(path):
-    model = result_or_refusal(lambda: DEC.load(path), ModelFileError, path)
+    model = result_or_refusal(lambda: DEC.load(path), TensorFileError, path)
     if model is not None:
         labels = result_or_error(lambda: model.predict(X))
         assert labels is None or ((labels >= 0) & (labels < model.n_clusters)).all()
@@ -53,7 +53,7 @@ def check_checkpoint(path):
     before = path.read_bytes()
     try:
         model = tiny().fit(X, checkpoint=path)
-    except ModelFileError as error:
+    except TensorFileError as error:
         assert_names(error, path)
         assert path.read_bytes() == before
     else:
