@@ -45,10 +45,10 @@ def embed(features: ArrayLike, *, random_state: int = 0) -> FloatArray:
 
     images = np.asarray(features, dtype=np.float64)
     n = len(images)
-    table = images.reshape(n, -1)
-    table = table - table.mean(axis=0) if n else table
-    if n < 2 or not table.any():
+    if n < 2 or (images == images[0]).all():
         return np.full((n, 2), 0.5)
+    table = images.reshape(n, -1)
+    table = table - table.mean(axis=0)
     table /= np.linalg.norm(table, axis=1).mean()
     n_components = min(N_COMPONENTS, *table.shape)
     # OpenMP's threads wait for each other at every step: on a busy machine two are slower than one.

@@ -70,14 +70,14 @@ def training_distortion(estimator: Any, X: Any, rng: np.random.RandomState) -> C
             f"criterion='distortion' needs an estimator with `inertia_`; {type(fitted).__name__} "
             "has none. Use criterion='reference' or 'stability', which need labels only."
         )
-    return CriterionScore(-float(fitted.inertia_) / len(X), fitted)
+    return CriterionScore(-float(fitted.inertia_) / _n_images(X), fitted)
 
 
 def held_out_distortion(
     estimator: Any, X: Any, rng: np.random.RandomState, *, fraction: float = 0.3
 ) -> CriterionScore:
     """Minus the mean cost of a `fraction` of the images, which were not fitted."""
-    order = rng.permutation(len(X))
+    order = rng.permutation(_n_images(X))
     n_held_out = max(1, round(fraction * len(order)))
     fitted = estimator.fit(_rows(X, order[n_held_out:]))
     return CriterionScore(float(fitted.score(_rows(X, order[:n_held_out]))) / n_held_out, None)
@@ -104,7 +104,7 @@ def partition_cost(labels: IntArray, X: Any, reference: Any) -> float:
         Makes one centroid, such as ``DIKMeans(1)``.
     """
     members = (np.flatnonzero(labels == label) for label in np.unique(labels))
-    return float(sum(clone(reference).fit(_rows(X, rows)).inertia_ for rows in members)) / len(X)
+    return float(sum(clone(reference).fit(_rows(X, rows)).inertia_ for rows in members)) / _n_images(X)
 
 
 def stability(estimator: Any, X: Any, rng: np.random.RandomState) -> CriterionScore:
@@ -126,6 +126,10 @@ def _default_reference(fitted: Any) -> Any:
         random_state=0,
         n_jobs=getattr(fitted, "n_jobs", -1),
     )
+
+
+def _n_images(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
 
 
 def _rows(X: Any, indices: IntArray) -> Any:

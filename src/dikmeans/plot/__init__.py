@@ -3,7 +3,7 @@
 A user's own model: `centroids`, `forms`, `members`, `alignment` (why is this image here?), `history`.
 """
 
-from dikmeans.plot.centroids import centroids
+from dikmeans.plot.centroids import centroid_rows, centroids
 from dikmeans.plot.cluster_prototypes import forms
 from dikmeans.plot.cluster_members import members
 from dikmeans.plot.fit_history import history
@@ -11,6 +11,7 @@ from dikmeans.plot.why_here import alignment
 
 __all__ = [
     "alignment",
+    "centroid_rows",
     "centroids",
     "forms",
     "history",

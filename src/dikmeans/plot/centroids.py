@@ -1,18 +1,27 @@
-"""The centroids of a model as a figure."""
+"""Centroids as a figure: those of one model, or one row per model."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dikmeans.plot.pictures import draw_picture, grey_map
+from dikmeans._typing import Array
+from dikmeans.plot.pictures import draw_picture, grey_map, without_ticks
 from dikmeans.plot.style import GREY, blank_figure, in_house_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, FigureBase
+
+Rows = Mapping[str, Array]
 
 
 @in_house_style
-def centroids(model: Any, *, title: str | None = None, n_columns: int = 10, cell: float = 0.95) -> Any:
+def centroids(
+    model: Any, *, title: str | None = None, n_columns: int = 10, cell: float = 0.95
+) -> Any:
     """The centroids of a fitted model, each with its number and how many images it has.
 
     Parameters
@@ -44,7 +53,9 @@ def centroids(model: Any, *, title: str | None = None, n_columns: int = 10, cell
     n_rows = math.ceil(len(pictures) / n_columns)
     rows, columns = pictures.shape[1:3]
     high, wide = cell * rows / max(rows, columns), cell * columns / max(rows, columns)
-    figure = blank_figure(max(wide * n_columns + 0.2, 2.5), (high + 0.32) * n_rows + (0.35 if title else 0.1))
+    figure = blank_figure(
+        max(wide * n_columns + 0.2, 2.5), (high + 0.32) * n_rows + (0.35 if title else 0.1)
+    )
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for number, axis in enumerate(axes):
         if number >= len(pictures):
@@ -56,3 +67,50 @@ def centroids(model: Any, *, title: str | None = None, n_columns: int = 10, cell
     if title:
         figure.suptitle(title)
     return figure
+
+
+@in_house_style
+def centroid_rows(rows: Rows, *, title: str | None = None, cell: float = 0.8) -> Figure:
+    """Draw several sets of images, one under the other, for instance those of several models.
+
+    Parameters
+    ----------
+    rows : mapping of str to array of shape (K, rows, columns[, channels])
+        Name of each row and its images.
+    title : str, optional
+    cell : float
+        Size of an image in inches.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    wide, high = _cell_size(rows, cell)
+    n_columns = max(len(images) for images in rows.values())
+    room_for_title = 0.09 * len(title or "")
+    figure: Figure = blank_figure(
+        max(wide * n_columns + 1.2, room_for_title), high * len(rows) + (0.4 if title else 0.1)
+    )
+    draw_rows(figure, rows, n_columns)
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def _cell_size(rows: Rows, cell: float) -> tuple[float, float]:
+    """Return width and height in inches of an image with the area of a square of side `cell`."""
+    height, width = next(iter(rows.values())).shape[1:3]
+    unit = cell / math.sqrt(height * width)
+    return unit * width, unit * height
+
+
+def draw_rows(figure: FigureBase, rows: Rows, n_columns: int) -> None:
+    """Draw sets of images into a figure or a part of one, each set in a row with its name."""
+    axes = figure.subplots(len(rows), n_columns, squeeze=False)
+    cmap = grey_map(np.concatenate(list(rows.values())))
+    for (name, images), line in zip(rows.items(), axes, strict=True):
+        for axis in line:
+            without_ticks(axis)
+        for image, axis in zip(images, line, strict=False):
+            draw_picture(axis, image, cmap=cmap)
+        line[0].set_ylabel(name, rotation=0, ha="right", va="center")

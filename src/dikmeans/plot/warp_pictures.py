@@ -14,7 +14,9 @@ N_LINES = 13
 """Lines of a grid in each direction, at most."""
 
 
-def draw_grid(axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, colour: str = BLUE) -> None:
+def draw_grid(
+    axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, colour: str = BLUE
+) -> None:
     """Draw the lines of a deformed grid over the faint picture they read.
 
     Parameters
@@ -37,7 +39,9 @@ def draw_grid(axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, colo
 def show_whole(axis: Any, grids: Sequence[np.ndarray]) -> None:
     """Set the limits so that all of the grids, which may leave the picture, and all of the picture fit in."""
     last = np.array(grids[0].shape[:2]) - 1
-    corners = np.concatenate([np.zeros((1, 2)), last[None], *(grid.reshape(-1, 2) for grid in grids)])
+    corners = np.concatenate(
+        [np.zeros((1, 2)), last[None], *(grid.reshape(-1, 2) for grid in grids)]
+    )
     low, high = corners.min(axis=0) - 0.5, corners.max(axis=0) + 0.5
     axis.set(xlim=(low[1], high[1]), ylim=(high[0], low[0]), aspect="equal")
 

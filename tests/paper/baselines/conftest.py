@@ -29,7 +29,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def three_shapes(digits) -> tuple[np.ndarray, np.ndarray]:
-    """30 noisy copies of each of three digits of 14x14 pixels: an easy clustering, and the answer."""
+    """30 noisy copies of each of three digits of 14x14 pixels, an easy clustering; the answer."""
     images, labels = digits
     chosen = np.stack([images[labels == digit][0] for digit in (0, 1, 7)])[:, ::2, ::2]
     answer = np.repeat(np.arange(3), 30)

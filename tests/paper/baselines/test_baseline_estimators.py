@@ -24,7 +24,7 @@ every_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES)
 
 
 def needs_more_epochs(estimator) -> dict[str, str]:
-    """The check that wants good clusters, which VaDE has later than the others; it follows below."""
+    """The check that needs good clusters, which VaDE has later than the others; see below."""
     return {"check_clustering": "2 epochs are too few"} if isinstance(estimator, VaDE) else {}
 
 
@@ -126,7 +126,7 @@ def test_the_bound_of_vade_rises(digits):
 
 @pytest.fixture(scope="module")
 def affine_digits(digits) -> np.ndarray:
-    """As in the paper's toy set: one digit of each class, each deformed 12 times by an affine map."""
+    """As in the paper: one digit of each class, each deformed 12 times by an affine map."""
     images, labels = digits
     rng = np.random.default_rng(0)
     return np.stack(

@@ -1,4 +1,4 @@
-"""Where VaDE's mixture starts: in coordinates in which the clusters are round, at no cost to the pictures."""
+"""VaDE's mixture starts where the clusters are round, without a change to decoded images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Architectures: the paper's sizes, any picture, gradients everywhere, and nobody's random state."""
+"""Architectures: the paper's sizes, any image size, gradients, and the random state."""
 
 from __future__ import annotations
 

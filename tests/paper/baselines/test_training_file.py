@@ -1,4 +1,4 @@
-"""Checkpoints: an interrupted training ends as if nothing had happened, and only its own goes on."""
+"""Checkpoints: an interrupted training ends as an uninterrupted one; others are refused."""
 
 from __future__ import annotations
 

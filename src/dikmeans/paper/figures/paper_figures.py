@@ -14,13 +14,14 @@ from dikmeans.paper.errors import look_up
 from dikmeans.paper.figures.figure_inputs import COMPARED_WARPS, FigureInputs
 from dikmeans.paper.figures.grid_runs import grid_parameters, grid_runs, runs_of_file
 from dikmeans.paper.figures.plot_accuracy import accuracy_against_distortion
-from dikmeans.paper.figures.plot_centroids import centroid_overview, centroid_rows
+from dikmeans.paper.figures.plot_centroids import centroid_overview
 from dikmeans.paper.figures.plot_embedding import embedding
 from dikmeans.paper.figures.plot_time import time_growth
 from dikmeans.paper.figures.plot_transformations import transformations
 from dikmeans.paper.figures.time_growth import N_ITERATIONS, measure_growth
 from dikmeans.paper.protocol.data_tasks import DataTask
 from dikmeans.paper.protocol.table_models import parameters_of
+from dikmeans.plot.centroids import centroid_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

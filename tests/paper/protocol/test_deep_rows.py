@@ -6,23 +6,17 @@ import subprocess
 import sys
 
 import pytest
-from toy_sets import made_up_run, write_bars
 
-from dikmeans.paper import (
-    TABLE_1,
-    ResultsFile,
-    get_model,
-    get_models,
-    get_task,
-    missing_models,
-    model_names,
-    run_protocol,
-    table_as_csv,
-    table_as_markdown,
-    table_cells,
-)
-from dikmeans.paper import models as registry
-from dikmeans.paper.record import run_identity
+from dikmeans.paper.protocol import table_models as registry
+from dikmeans.paper.protocol.data_tasks import get_task
+from dikmeans.paper.protocol.published import TABLE_1
+from dikmeans.paper.protocol.results_file import ResultsFile
+from dikmeans.paper.protocol.run_protocol import run_protocol
+from dikmeans.paper.protocol.run_record import run_identity
+from dikmeans.paper.protocol.table_cells import table_cells
+from dikmeans.paper.protocol.table_models import get_model, get_models, missing_models, model_names
+from dikmeans.paper.protocol.table_text import table_as_csv, table_as_markdown
+from tests.paper.toy_data import BAR_FINDER, invented_run, write_bars
 
 DEEP = ("ae-k-means-mlp", "ae-k-means-conv", "dec-mlp", "dec-conv", "vade-mlp", "vade-conv")
 
@@ -30,7 +24,9 @@ DEEP = ("ae-k-means-mlp", "ae-k-means-conv", "dec-mlp", "dec-conv", "vade-mlp", 
 @pytest.fixture
 def no_torch(monkeypatch):
     find_spec = registry.find_spec
-    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    monkeypatch.setattr(
+        registry, "find_spec", lambda name: None if name == "torch" else find_spec(name)
+    )
 
 
 def test_every_row_of_the_paper_has_a_model():
@@ -39,10 +35,12 @@ def test_every_row_of_the_paper_has_a_model():
 
 
 def test_names_and_titles_are_known_without_importing_torch():
-    code = (
-        "import sys; from dikmeans.paper import get_model, get_models, model_names; get_models()\n"
-        "print(get_model('dec-conv').title, 'vade-mlp' in model_names(), 'torch' in sys.modules)"
-    )
+    code = """
+import sys
+from dikmeans.paper.protocol.table_models import get_model, get_models, model_names
+get_models()
+print(get_model("dec-conv").title, "vade-mlp" in model_names(), "torch" in sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["DEC", "(Conv)", "True", "False"]
 
@@ -53,7 +51,9 @@ def test_without_torch_the_deep_models_are_left_out_and_listed_as_missing(no_tor
 
 
 def test_without_torch_asking_for_a_deep_model_says_what_to_install(no_torch):
-    with pytest.raises(ImportError, match=r"'vade-mlp' needs torch.*pip install 'dikmeans\[deep\]'"):
+    with pytest.raises(
+        ImportError, match=r"'vade-mlp' needs the library 'torch'.*pip install 'dikmeans\[deep\]'"
+    ):
         get_models(["k-means", "vade-mlp"])
 
 
@@ -69,11 +69,16 @@ def test_the_length_of_training_is_part_of_a_run_but_threads_and_device_are_not(
         get_model("dec-mlp").limited_to(500),
         get_model("dec-mlp").limited_to(20),
     )
-    found = [model.parameters(10) for model in (whole, short, shorter)]
-    assert [parameters["max_steps"] for parameters in found] == [None, 500, 20]
-    assert {"architecture", "pretrain_epochs", "max_updates", "learning_rate"} <= set(found[0])
-    assert not {"n_threads", "device", "random_state", "n_clusters"} & set(found[0])
-    assert len({run_identity("dec-mlp", parameters, "mnist", "MNIST", 0, 100) for parameters in found}) == 3
+    result = [model.parameters(10) for model in (whole, short, shorter)]
+    assert [parameters["max_steps"] for parameters in result] == [None, 500, 20]
+    assert {"architecture", "pretrain_epochs", "max_updates", "learning_rate"} <= set(result[0])
+    assert not {"n_threads", "device", "random_state", "n_clusters"} & set(result[0])
+    assert (
+        len(
+            {run_identity("dec-mlp", parameters, "mnist", "MNIST", 0, 100) for parameters in result}
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize("name", DEEP)
@@ -97,7 +102,7 @@ def test_a_deep_model_runs_by_the_protocol_and_the_table_tells_its_training(name
 def test_runs_of_another_length_are_not_of_this_table():
     pytest.importorskip("torch")
     model = get_model("dec-mlp").limited_to(20)
-    run = made_up_run(model="dec-mlp", parameters=model.parameters(10))
+    run = invented_run(model="dec-mlp", parameters=model.parameters(10))
     columns = [get_task("mnist")]
     (same,), (other,) = (
         table_cells([run], columns, [model], [0], 2000) for model in (model, get_model("dec-mlp"))
@@ -110,10 +115,10 @@ def test_versions_are_told_once_though_only_some_runs_used_torch():
     pytest.importorskip("torch")
     with_torch = {"python": "3.11.0", "dikmeans": "0.1.0", "torch": "2.13.0"}
     deep = get_model("dec-mlp")
-    plain = get_model("k-means")
+    plain = BAR_FINDER
     runs = [
-        made_up_run(model="dec-mlp", parameters=deep.parameters(10), versions=with_torch),
-        made_up_run(model="k-means", parameters=plain.parameters(10)),
+        invented_run(model="dec-mlp", parameters=deep.parameters(10), versions=with_torch),
+        invented_run(),
     ]
     text = table_as_markdown(table_cells(runs, [get_task("mnist")], [plain, deep], [0], 2000))
     assert text.endswith("Made with python 3.11.0, dikmeans 0.1.0, torch 2.13.0.\n")

@@ -5,20 +5,24 @@ from __future__ import annotations
 import csv
 import io
 
-from toy_sets import GLANCE, made_up_run
+from dikmeans.paper.protocol.data_tasks import get_task
+from dikmeans.paper.protocol.table_cells import table_cells
+from dikmeans.paper.protocol.table_models import TableModel
+from dikmeans.paper.protocol.table_text import table_as_csv, table_as_markdown
+from tests.paper.toy_data import BAR_FINDER, invented_run
 
-from dikmeans.paper import Model, get_task, table_as_csv, table_as_markdown, table_cells
-
-PAPERLESS = Model("other", "Other | one", GLANCE.make)
-BESIDE_THE_PAPER = Model("glance", "Glance", GLANCE.make, paper_row="DI K-means")
+PAPERLESS = TableModel("other", "Other | one", BAR_FINDER.make)
+BESIDE_THE_PAPER = TableModel("bar-finder", "Bar finder", BAR_FINDER.make, paper_row="DI K-means")
 
 
 def cells():
     records = [
-        made_up_run(0, 0.75, 5.0),
-        made_up_run(1, 0.5, 4.0),
-        made_up_run(0, 0.25, None, model="other"),
-        made_up_run(0, 1.0, data="face-pose", data_title="Faces", train_size=273, train_available=273),
+        invented_run(0, 0.75, 5.0),
+        invented_run(1, 0.5, 4.0),
+        invented_run(0, 0.25, None, model="other"),
+        invented_run(
+            0, 1.0, data="face-pose", data_title="Faces", train_size=273, train_available=273
+        ),
     ]
     tasks = [get_task("mnist"), get_task("face-pose")]
     return table_cells(records, tasks, [BESIDE_THE_PAPER, PAPERLESS], range(2), train_size=2000)
@@ -32,9 +36,9 @@ def test_markdown():
         == """\
 | data set | model | paper | best by labels | label-free | mean ± sd | runs | training images |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| MNIST | Glance | 92.5 | 75.0 | 50.0 | 62.5 ± 17.7 | 2 | 2,000 of 60,000 |
+| MNIST | Bar finder | 92.5 | 75.0 | 50.0 | 62.5 ± 17.7 | 2 | 2,000 of 60,000 |
 | MNIST | Other \\| one | — | 25.0 | — | 25.0 | 1 of 2 | 2,000 of 60,000 |
-| Faces | Glance | 45.3 | 100.0 | 100.0 | 100.0 | 1 of 2 | all 273 |
+| Faces | Bar finder | 45.3 | 100.0 | 100.0 | 100.0 | 1 of 2 | all 273 |
 | Faces | Other \\| one | — | — | — | — | not run | — |"""
     )
     assert notes[0].startswith("Test accuracy in %.")
@@ -45,7 +49,7 @@ def test_markdown():
 def test_csv():
     lines = table_as_csv(cells()).splitlines()
     assert lines[1] == (
-        "mnist,MNIST,glance,Glance,0.925,2,2,2000,60000,"
+        "mnist,MNIST,bar-finder,Bar finder,0.925,2,2,2000,60000,"
         "0.75,0.5,0.625,0.1767766952966369,0.375,0.25,0.3125,0.08838834764831845,"
         "0.1875,0.125,0.15625,0.04419417382415922,3.0,"
     )
@@ -56,5 +60,5 @@ def test_csv():
 
 def test_a_table_without_any_run_shows_the_paper_and_says_so():
     text = table_as_markdown(table_cells([], [get_task("mnist")], [BESIDE_THE_PAPER], range(10)))
-    assert "| MNIST | Glance | 92.5 | — | — | — | not run | — |" in text
+    assert "| MNIST | Bar finder | 92.5 | — | — | — | not run | — |" in text
     assert "Made with" not in text
