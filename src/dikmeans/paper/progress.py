@@ -8,7 +8,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from types import FrameType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -28,47 +28,23 @@ class TimeLeft(NamedTuple):
     n_unknown: int
 
 
-class WorkProgress(Protocol):
-    """Receives the progress of work that consists of items, for instance to show it."""
+class WorkProgress:
+    """Receives the progress of work that consists of items; this one ignores it."""
 
     def planned(self, n_done: int, n_pending: int) -> None:
         """Receive how many items exist already and how many are to be made."""
-        ...
 
     def started(self, item: str, time_left: TimeLeft | None = None) -> None:
         """Receive the item that is made now; `time_left` includes it."""
-        ...
 
     def step(self, description: str) -> None:
         """Receive what is being done, for the current item or before the first."""
-        ...
 
     def finished(self, message: str = "") -> None:
         """Receive the end of an item; without a message nothing was made."""
-        ...
 
     def failed(self, item: str, error: Exception) -> None:
         """Receive the error that ended an item."""
-        ...
-
-
-class NoProgress:
-    """A `WorkProgress` that ignores everything."""
-
-    def planned(self, n_done: int, n_pending: int) -> None:
-        """Do nothing."""
-
-    def started(self, item: str, time_left: TimeLeft | None = None) -> None:
-        """Do nothing."""
-
-    def step(self, description: str) -> None:
-        """Do nothing."""
-
-    def finished(self, message: str = "") -> None:
-        """Do nothing."""
-
-    def failed(self, item: str, error: Exception) -> None:
-        """Do nothing."""
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ from PIL import Image
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
-from dikmeans import DIKMeans
 from dikmeans.paper.cli import commands
 from dikmeans.paper.protocol.results_file import read_results
 from tests.paper.toy_data import invented_run
@@ -71,7 +70,8 @@ def test_all_figures_of_a_folder_are_made_and_say_what_made_them():
         assert entry["parameters"]["seed"] == 1
         assert "dikmeans" in entry["versions"]
     models = entries["embedding-digits"]["parameters"]["models"]
-    assert models["DI K-means"]["smoothness"] == DIKMeans().smoothness
+    assert models["DI K-means"]["warp"] == "tps"
+    assert models["DI K-means"]["smoothness"] == models["AI K-means"]["smoothness"] == 0.3
     assert set(entries["centroids-digits"]["facts"]["accuracy"]) == {
         "K-means",
         "AI K-means",

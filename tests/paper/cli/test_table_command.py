@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from dikmeans.paper.cli import commands
 from dikmeans.paper.protocol.run_record import RunRecord
-from tests.paper.toy_data import PYTHON_PATH, write_bars
+from tests.paper.toy_data import BAR_FINDER, PYTHON_PATH, write_bars
 
 SLOW_APP = Path(__file__).with_name("slow_model_app.py")
 RESULTS = Path("reproduction/runs.jsonl")
@@ -196,7 +196,8 @@ def test_a_model_that_fails_is_reported_with_exit_code_1(toy, monkeypatch):
 
     broken = models.TableModel("broken", "Broken", lambda n_clusters, seed: Broken())
     monkeypatch.setitem(models._MODELS, "broken", broken)
-    done = invoke("--data", "bars", "--models", "broken", "--models", "k-means", "--runs", "1")
+    monkeypatch.setitem(models._MODELS, "bar-finder", BAR_FINDER)
+    done = invoke("--data", "bars", "--models", "broken", "--models", "bar-finder", "--runs", "1")
     assert done.exit_code == 1
     assert "Failed: broken on bars, seed 0: RuntimeError: out of luck" in done.stderr
     assert "not run" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -19,6 +20,15 @@ from dikmeans.paper.protocol.table_text import table_as_csv, table_as_markdown
 from tests.paper.toy_data import BAR_FINDER, invented_run, write_bars
 
 DEEP = ("ae-k-means-mlp", "ae-k-means-conv", "dec-mlp", "dec-conv", "vade-mlp", "vade-conv")
+
+
+@pytest.fixture(autouse=True)
+def _one_torch_thread():
+    """On a busy machine, threads that wait for each other make a second take minutes."""
+    if find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 @pytest.fixture
@@ -85,9 +95,9 @@ def test_the_length_of_training_is_part_of_a_run_but_threads_and_device_are_not(
 def test_a_deep_model_runs_by_the_protocol_and_the_table_tells_its_training(name, tmp_path):
     pytest.importorskip("torch")
     task, model = get_task(str(write_bars(tmp_path / "bars"))), get_model(name).limited_to(60)
-    with ResultsFile(tmp_path / "runs.jsonl") as results:
-        outcome = run_protocol([task], [model], results, seeds=[0])
-        again = run_protocol([task], [model], results, seeds=[0])
+    results = ResultsFile(tmp_path / "runs.jsonl")
+    outcome = run_protocol([task], [model], results, seeds=[0])
+    again = run_protocol([task], [model], results, seeds=[0])
     (record,) = outcome.finished
     assert again.finished == []  # it is known by its parameters
     assert record.test["accuracy"] == 1.0

@@ -24,9 +24,9 @@ def path(tmp_path) -> Path:
 
 
 def add(path: Path, *seeds: int) -> None:
-    with ResultsFile(path) as results:
-        for seed in seeds:
-            results.append(invented_run(seed))
+    results = ResultsFile(path)
+    for seed in seeds:
+        results.append(invented_run(seed))
 
 
 def seeds_in(path: Path) -> list[int]:
@@ -49,8 +49,8 @@ def test_what_is_appended_is_read_back_in_order(path):
 
 def test_a_run_is_kept_once(path):
     add(path, 0)
-    with ResultsFile(path) as results:
-        assert not results.append(invented_run(0, accuracy=0.9))
+    results = ResultsFile(path)
+    assert not results.append(invented_run(0, accuracy=0.9))
     assert [record.test["accuracy"] for record in read_results(path)] == [0.5]
 
 
@@ -98,16 +98,16 @@ WRITER = """
 import sys
 from dikmeans.paper.protocol.results_file import ResultsFile
 from tests.paper.toy_data import invented_run
-with ResultsFile(sys.argv[1]) as results:
-    for seed in range(40):
-        results.append(invented_run(seed))
+results = ResultsFile(sys.argv[1])
+for seed in range(40):
+    results.append(invented_run(seed))
 """
 CLAIMER = """
 import sys
 from dikmeans.paper.protocol.results_file import ResultsFile
-with ResultsFile(sys.argv[1]) as results:
-    with results.claim("a run") as first, results.claim("another") as second:
-        print(first, second)
+results = ResultsFile(sys.argv[1])
+with results.claim("a run") as first, results.claim("another") as second:
+    print(first, second)
 """
 
 
@@ -119,7 +119,7 @@ def process(code: str, path: Path) -> subprocess.Popen[str]:
 
 def test_two_processes_write_every_run_once_and_claims_keep_them_apart(path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
-    with ResultsFile(path) as results, results.claim("a run") as claimed:
+    with ResultsFile(path).claim("a run") as claimed:
         assert claimed
         both = [process(WRITER, path), process(WRITER, path)]
         claimer = process(CLAIMER, path)
@@ -132,11 +132,11 @@ def test_two_processes_write_every_run_once_and_claims_keep_them_apart(path, mon
 
 
 def test_a_claim_can_be_taken_again_and_leaves_no_files_behind(path):
-    with ResultsFile(path) as results:
-        for _ in range(2):
-            with results.claim("a run") as claimed, results.claim("a run") as second:
-                assert claimed
-                assert not second
+    results = ResultsFile(path)
+    for _ in range(2):
+        with results.claim("a run") as claimed, results.claim("a run") as second:
+            assert claimed
+            assert not second
     assert {file.name for file in path.parent.iterdir()} <= {path.name, f"{path.name}.lock"}
 
 
@@ -151,13 +151,13 @@ def test_the_claim_of_a_killed_process_is_free(path, monkeypatch):
     )
     assert holder.stdout is not None
     assert holder.stdout.readline().strip() == "True"
-    with ResultsFile(path) as results:
-        with results.claim("a run") as claimed:
-            assert not claimed
-        holder.kill()
-        holder.communicate(timeout=60)
-        with results.claim("a run") as claimed:
-            assert claimed
+    results = ResultsFile(path)
+    with results.claim("a run") as claimed:
+        assert not claimed
+    holder.kill()
+    holder.communicate(timeout=60)
+    with results.claim("a run") as claimed:
+        assert claimed
 
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"

@@ -32,8 +32,8 @@ def run_all(task, tmp_path):
 
     def run(*models, **options):
         path = tmp_path / "runs.jsonl"
-        with ResultsFile(path) as results:
-            return run_protocol([task], models, results, **options), path
+        results = ResultsFile(path)
+        return run_protocol([task], models, results, **options), path
 
     return run
 

@@ -77,6 +77,8 @@ def table(
         if deep_steps is not None:
             chosen = tuple(model.limited_to(deep_steps) for model in chosen)
 
+        file = ResultsFile(results_path)
+
         def write_table() -> list[Cell]:
             cells = table_cells(file.read(), tasks, chosen, seeds, train_size)
             texts = {"table.md": table_as_markdown(cells), "table.csv": table_as_csv(cells)}
@@ -86,25 +88,24 @@ def table(
             return cells
 
         result: ProtocolResult | None = ProtocolResult()
-        with ResultsFile(results_path) as file:
-            write_table()  # a folder that cannot be written is found before the work
-            if time_budget != 0:
-                try:
-                    with TerminalProgress("runs") as progress:
-                        result = run_protocol(
-                            tasks,
-                            chosen,
-                            file,
-                            seeds=seeds,
-                            train_size=train_size,
-                            data_home=data_home,
-                            download=download,
-                            time_budget=None if time_budget is None else 60 * time_budget,
-                            progress=progress,
-                        )
-                except KeyboardInterrupt:
-                    result = None
-            cells = write_table()
+        write_table()  # a folder that cannot be written is found before the work
+        if time_budget != 0:
+            try:
+                with TerminalProgress("runs") as progress:
+                    result = run_protocol(
+                        tasks,
+                        chosen,
+                        file,
+                        seeds=seeds,
+                        train_size=train_size,
+                        data_home=data_home,
+                        download=download,
+                        time_budget=None if time_budget is None else 60 * time_budget,
+                        progress=progress,
+                    )
+            except KeyboardInterrupt:
+                result = None
+        cells = write_table()
         if result is None:
             _print_stopped(cells, results_path)
         else:

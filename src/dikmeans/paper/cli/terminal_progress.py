@@ -10,11 +10,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from dikmeans.cli.console import describe_seconds, make_console
-from dikmeans.paper.progress import TimeLeft
+from dikmeans.paper.progress import TimeLeft, WorkProgress
 
 
-class TerminalProgress:
-    """A `WorkProgress` that shows a bar while it is entered; without a terminal only lines.
+class TerminalProgress(WorkProgress):
+    """Shows a bar while it is entered; without a terminal, only lines.
 
     Parameters
     ----------

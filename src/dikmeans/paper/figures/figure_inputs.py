@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dikmeans._typing import JSON, Array, PathLike
 from dikmeans.evaluation.metrics import clustering_accuracy
-from dikmeans.paper.progress import NoProgress, WorkProgress
+from dikmeans.paper.progress import WorkProgress
 from dikmeans.paper.protocol.data_tasks import DataTask, TaskData
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class FigureInputs:
     seed: int = 0
     data_home: PathLike | None = None
     download: bool = True
-    progress: WorkProgress = field(default_factory=NoProgress)
+    progress: WorkProgress = field(default_factory=WorkProgress)
     _data: tuple[tuple[str, int], TaskData] | None = field(default=None, init=False)
     _fits: tuple[str, dict[str, DIKMeans]] | None = field(default=None, init=False)
     _centroids: dict[str, tuple[dict[str, Array], JSON]] = field(default_factory=dict, init=False)

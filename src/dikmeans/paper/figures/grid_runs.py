@@ -47,19 +47,19 @@ def grid_runs(inputs: FigureInputs, task: DataTask, path: Path) -> list[RunRecor
         setting for setting in ParameterGrid(PAPER_GRID) if setting["landmarks"] <= shortest_side
     ]
     records = []
-    with ResultsFile(path) as results:
-        known = {record.identity: record for record in results.read()}
-        for number, setting in enumerate(settings, start=1):
-            model = _model_with(setting)
-            inputs.progress.step(f"run {number} of {len(settings)} of the grid on {task.title}")
-            parameters, n_train = model.parameters(data.n_classes), len(data.train)
-            record = known.get(
-                run_identity(MODEL, parameters, task.name, data.title, inputs.seed, n_train)
-            )
-            if record is None:
-                record = execute_run(model, data, task.name, inputs.seed)
-                results.append(record)
-            records.append(record)
+    results = ResultsFile(path)
+    known = {record.identity: record for record in results.read()}
+    for number, setting in enumerate(settings, start=1):
+        model = _model_with(setting)
+        inputs.progress.step(f"run {number} of {len(settings)} of the grid on {task.title}")
+        parameters, n_train = model.parameters(data.n_classes), len(data.train)
+        record = known.get(
+            run_identity(MODEL, parameters, task.name, data.title, inputs.seed, n_train)
+        )
+        if record is None:
+            record = execute_run(model, data, task.name, inputs.seed)
+            results.append(record)
+        records.append(record)
     return records
 
 

@@ -14,8 +14,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import IO
 
 from filelock import FileLock, Timeout
 
@@ -42,8 +41,8 @@ class ResultsFile:
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, ResultsFile(f"{folder}/runs") as results:
-    ...     results.read()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ResultsFile(f"{folder}/runs.jsonl").read()
     []
     """
 
@@ -54,19 +53,13 @@ class ResultsFile:
                 self.path, "is not a file that can hold results; name another."
             )
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        binary = getattr(os, "O_BINARY", 0)  # Windows would add a carriage return to every line
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | binary, 0o666)
         self._lock = FileLock(self._beside("lock"), mode=0o666)
-        try:
-            with self._lock:
-                self._repair_last_line()
-        except BaseException:
-            self.close()
-            raise
+        with self._lock, self.path.open("ab") as stream:
+            self._repair_last_line(stream)
 
     def read(self) -> list[RunRecord]:
         """Return all complete runs, each once, in the order they were finished."""
-        return _parse(self.path.read_bytes(), self.path)
+        return read_results(self.path)
 
     def append(self, record: RunRecord) -> bool:
         """Append a run; on return it is on the disk.
@@ -76,14 +69,13 @@ class ResultsFile:
         bool
             False if the file has the run already, and nothing was appended.
         """
-        with self._lock:
-            self._repair_last_line()
+        with self._lock, self.path.open("ab") as stream:
+            self._repair_last_line(stream)
             if any(other.identity == record.identity for other in self.read()):
                 return False
-            content = (record.to_line() + "\n").encode()
-            while content:
-                content = content[os.write(self._file, content) :]
-            os.fsync(self._file)
+            stream.write((record.to_line() + "\n").encode())
+            stream.flush()
+            os.fsync(stream.fileno())
         return True
 
     @contextlib.contextmanager
@@ -114,38 +106,19 @@ class ResultsFile:
             with contextlib.suppress(OSError):  # others have claims
                 folder.rmdir()
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _beside(self, suffix: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{suffix}")
 
-    def _repair_last_line(self) -> None:
+    def _repair_last_line(self, stream: IO[bytes]) -> None:
         """Complete or remove the line that a killed process left; called with the lock held."""
         content = self.path.read_bytes()
-        _parse(content, self.path)  # a file of something else is refused before anything is changed
+        _parse(content, self.path)  # a file of something else is refused before it is changed
         fragment = content[content.rfind(b"\n") + 1 :]
-        if not fragment:
-            return
-        if _is_record(fragment):  # only the line end is missing
-            os.write(self._file, b"\n")
-        else:
-            os.ftruncate(self._file, len(content) - len(fragment))
-        os.fsync(self._file)
+        if fragment and _is_record(fragment):  # only the line end is missing
+            stream.write(b"\n")
+        elif fragment:
+            stream.truncate(len(content) - len(fragment))
+        stream.flush()
 
 
 def read_results(path: PathLike) -> list[RunRecord]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dikmeans._typing import PathLike
 from dikmeans.evaluation.metrics import scores
-from dikmeans.paper.progress import NoProgress, TimeLeft, WorkProgress, interrupts_propagate
+from dikmeans.paper.progress import TimeLeft, WorkProgress, interrupts_propagate
 from dikmeans.paper.protocol.data_tasks import DataTask, TaskData
 from dikmeans.paper.protocol.results_file import ResultsFile
 from dikmeans.paper.protocol.run_record import RunRecord, current_versions, run_identity
@@ -157,7 +157,7 @@ def run_protocol(
     KeyboardInterrupt
         After Ctrl-C; the current run is discarded, those before are kept.
     """
-    progress = progress or NoProgress()
+    progress = progress or WorkProgress()
     deadline = np.inf if time_budget is None else time.monotonic() + time_budget
 
     @lru_cache(maxsize=1)  # one data set in memory at a time; reading is fast compared with fitting
