@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-ImageShape = tuple[int, ...]
+from dikmeans._typing import Array, ArrayLike, FloatArray, ImageShape, IntArray
 
 LARGEST_VALUE = 1e15
 # Pictures of one, three or four rows with more channels than this are taken for a mix-up of the axes.
@@ -119,7 +119,7 @@ def table_rules(table: Any) -> dict[str, Any]:
 
 
 def refuse_non_finite(
-    table: np.ndarray, name: str = "X", numbers: Sequence[int] | np.ndarray | None = None
+    table: Array, name: str = "X", numbers: Sequence[int] | IntArray | None = None
 ) -> None:
     """Raise if a picture of the input called `name` has values we cannot compute with; say which.
 
@@ -144,7 +144,34 @@ def refuse_non_finite(
         )
 
 
-def as_pictures(X: Any, image_shape: Any = None, name: str = "X") -> tuple[np.ndarray, ImageShape]:
+def check_weights(sample_weight: ArrayLike | None, n_images: int) -> FloatArray:
+    """Weights as float64 array of shape (n_images,); ones if None.
+
+    Raises
+    ------
+    ValueError
+        They have another shape, or one is negative, NaN or infinite.
+    """
+    if sample_weight is None:
+        return np.ones(n_images)
+    weights = np.array(sample_weight, dtype=np.float64)  # a copy: callers keep theirs
+    if weights.ndim == 0:
+        weights = np.full(n_images, float(weights))
+    if weights.shape != (n_images,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; expected one weight for each of the "
+            f"{n_images} images."
+        )
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"sample_weight[{bad[0]}] is {weights[bad[0]]}: weights must be finite and not "
+            "negative. Negative values in data passed to `sample_weight`"
+        )
+    return weights
+
+
+def as_pictures(X: Any, image_shape: Any = None, name: str = "X") -> tuple[Array, ImageShape]:
     """Checked pictures (N, channels, rows, columns), and their shape as the user has it.
 
     `name` is what the user calls X, for messages.
@@ -155,28 +182,28 @@ def as_pictures(X: Any, image_shape: Any = None, name: str = "X") -> tuple[np.nd
     return to_channels_first(table, shape), shape
 
 
-def to_channels_first(table: np.ndarray, shape: ImageShape) -> np.ndarray:
+def to_channels_first(table: Array, shape: ImageShape) -> Array:
     """Rows of a table as pictures (N, channels, rows, columns)."""
     if len(shape) == 2:
         return table.reshape(len(table), 1, *shape)
     return np.ascontiguousarray(np.moveaxis(table.reshape(len(table), *shape), 3, 1))
 
 
-def from_channels_first(pictures: np.ndarray, shape: ImageShape) -> np.ndarray:
+def from_channels_first(pictures: Array, shape: ImageShape) -> Array:
     """Pictures (N, channels, rows, columns) in the user's layout (N, rows, columns[, channels])."""
     if len(shape) == 2:
         return pictures.reshape(len(pictures), *shape)
     return np.moveaxis(pictures, 1, 3)
 
 
-def scale_to_unit_norm(pictures: np.ndarray) -> np.ndarray:
+def scale_to_unit_norm(pictures: Array) -> Array:
     """Every picture divided by its norm; one that is all zero stays so."""
     norms = np.sqrt(np.einsum("ncij,ncij->n", pictures, pictures, dtype=np.float64))
     norms[norms == 0] = 1.0
     return pictures / norms.astype(pictures.dtype)[:, None, None, None]
 
 
-def displayable(picture: np.ndarray) -> np.ndarray:
+def displayable(picture: Array) -> Array:
     """A picture stretched to [0, 1]: its own darkest and lightest value, or zero if that is lower."""
     low, high = min(float(picture.min()), 0.0), float(picture.max())
     return (picture - low) / (high - low) if high > low else np.zeros_like(picture)

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from dikmeans.registration.warps import Warp
+from dikmeans._typing import FloatArray
 from dikmeans.registration.grid import Grid
+from dikmeans.registration.warps import Border, Warp
 
 PADDING = 2
 PAD_MODES = {"zero": "constant", "edge": "edge"}
@@ -46,10 +47,10 @@ class Sampler(NamedTuple):
         Columns of the padded template.
     """
 
-    phi: np.ndarray
-    base: np.ndarray
-    scale: np.ndarray
-    limit: np.ndarray
+    phi: FloatArray
+    base: FloatArray
+    scale: FloatArray
+    limit: FloatArray
     width: int
 
 
@@ -66,11 +67,35 @@ def make_sampler(warp: Warp, grid: Grid) -> Sampler:
     )
 
 
-def pad(pictures: np.ndarray, border: str) -> np.ndarray:
+def pad(pictures: FloatArray, border: Border) -> FloatArray:
     """Templates ready to be sampled: (n, C, rows, columns) to (n, C, padded pixels), float32."""
     width = [(0, 0), (0, 0), (PADDING, PADDING), (PADDING, PADDING)]
     padded = np.pad(pictures, width, mode=PAD_MODES[border])  # type: ignore[call-overload]
     return np.ascontiguousarray(padded.reshape(*pictures.shape[:2], -1), dtype=np.float32)
+
+
+def padded_shape(pictures: FloatArray) -> tuple[int, int]:
+    """Rows and columns of pictures (n, C, rows, columns) once they are padded."""
+    rows, columns = pictures.shape[2:]
+    return rows + 2 * PADDING, columns + 2 * PADDING
+
+
+def unpad(padded: FloatArray, border: Border) -> FloatArray:
+    """The adjoint of padding: drop what fell outside, or add it to the nearest edge pixel.
+
+    Parameters
+    ----------
+    padded : array of shape (n, C, padded rows, padded columns)
+    border : {"zero", "edge"}
+    """
+    if border == "edge":
+        padded = padded.copy()
+        for axis in (2, 3):
+            along = np.moveaxis(padded, axis, 0)  # a view
+            along[PADDING] += along[:PADDING].sum(axis=0)
+            along[-PADDING - 1] += along[-PADDING:].sum(axis=0)
+    inner = slice(PADDING, -PADDING)
+    return padded[:, :, inner, inner]
 
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)

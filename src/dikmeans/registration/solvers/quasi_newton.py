@@ -12,16 +12,16 @@ frees the whole warp there, and refines on ever sharper levels.
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from numba import njit
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
+from dikmeans._typing import FloatArray, IntArray
+from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
-from dikmeans.registration.solvers.base import Solver, Stage, Status
+from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 from dikmeans.registration.sampling import FAST
 
 CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
@@ -51,18 +51,30 @@ class QuasiNewton(Solver):
         A stage ends after two steps in a row that lower the cost by less than this share of it.
     memory : int, default=6
         Past steps that correct the inverse Hessian.
+    device : str, optional
+        Where the work is done: by compiled loops on the processor if None, otherwise by PyTorch
+        (the extra ``[deep]``) on that device: "cuda", "cuda:1", or "cpu" to compare. A matter of
+        the machine, not of the model: model files do not keep it.
     """
 
-    _parameter_constraints: ClassVar = {
-        "evaluations": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "memory": [Interval(Integral, 1, None, closed="left")],
+    constraints: ClassVar = {
+        "evaluations": [Whole(1)],
+        "tol": [Number(0)],
+        "memory": [Whole(1)],
+        "device": DEVICE,
     }
 
-    def __init__(self, evaluations: int = 15, tol: float = 1e-3, memory: int = 6):
+    def __init__(
+        self,
+        evaluations: int = 15,
+        tol: float = 1e-3,
+        memory: int = 6,
+        device: str | None = None,
+    ):
         self.evaluations = evaluations
         self.tol = tol
         self.memory = memory
+        self.device = device
 
     def cold_stages(self, n_levels: int) -> tuple[Stage, ...]:
         """Affine and whole on the coarsest level, then whole on every finer one."""
@@ -74,7 +86,7 @@ class QuasiNewton(Solver):
         """The sharp level alone."""
         return (Stage(0, False, self.evaluations),)
 
-    def curvature(self, problem: Problem, centroids: np.ndarray) -> np.ndarray:
+    def curvature(self, problem: Problem, centroids: FloatArray) -> FloatArray:
         """Inverse of the damped Gauss-Newton matrix of each centroid, scaled to unit energy."""
         sampler, n_basis = problem.sampler, problem.n_basis
         inverses = np.empty((len(centroids), 2 * n_basis, 2 * n_basis), np.float32)
@@ -93,18 +105,18 @@ class QuasiNewton(Solver):
             inverses[k] = linalg.inv(2 * hessian)
         return inverses
 
-    def minimise(
+    def minimize(
         self,
         problem: Problem,
         pairs: Pairs,
-        curvature: np.ndarray,
+        curvature: FloatArray,
         evaluations: int,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
+        deltas: FloatArray,
+        costs: FloatArray,
+        status: IntArray,
     ) -> None:
         """Descend until two small gains in a row, or `evaluations` are used."""
-        _minimise_pairs(
+        _minimize_pairs(
             problem,
             pairs,
             curvature,
@@ -153,7 +165,7 @@ def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alp
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
+def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
     n_basis, n_pixels = problem.sampler.phi.shape
     n = 2 * n_basis
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
@@ -170,9 +182,9 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
     gain, floor = np.float32(SUFFICIENT_GAIN), np.float32(COST_FLOOR)
 
     for pair in range(costs.shape[0]):
-        here = deltas[pair]
+        current = deltas[pair]
         inverse = inverses[pairs.centroid_of[pair]]
-        cost = evaluate(problem, pairs, pair, here, gradient, work, cells)
+        cost = evaluate(problem, pairs, pair, current, gradient, work, cells)
         used, n_stored, small_gains = 1, 0, 0
         outcome = BUDGET
         while used < evaluations:
@@ -203,7 +215,7 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
             for _ in range(MAX_BACKTRACKS):
                 for axis in range(2):
                     for j in range(n_basis):
-                        trial[axis, j] = here[axis, j] + length * direction[axis, j]
+                        trial[axis, j] = current[axis, j] + length * direction[axis, j]
                 trial_cost = evaluate(problem, pairs, pair, trial, trial_gradient, work, cells)
                 used += 1
                 found = trial_cost <= cost + gain * length * slope
@@ -226,10 +238,10 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
             for axis in range(2):
                 for j in range(n_basis):
                     i = axis * n_basis + j
-                    steps[s, i] = trial[axis, j] - here[axis, j]
+                    steps[s, i] = trial[axis, j] - current[axis, j]
                     changes[s, i] = trial_gradient[axis, j] - gradient[axis, j]
                     product += steps[s, i] * changes[s, i]
-                    here[axis, j] = trial[axis, j]
+                    current[axis, j] = trial[axis, j]
                     gradient[axis, j] = trial_gradient[axis, j]
             if product > 0:
                 weights[s] = np.float32(1) / product

@@ -27,7 +27,7 @@ class AdamDescent:
         self._slots, self._rate, self._steps = slots, solver.learning_rate, evaluations
 
     @torch.inference_mode()
-    def minimise(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def minimize(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Improve `deltas` (n_pairs, n_parameters) in place; returns costs and status."""
         costs = torch.empty(len(deltas), device=deltas.device)
         status = torch.full((len(deltas),), int(Status.BUDGET), dtype=torch.int8, device=deltas.device)

@@ -51,7 +51,7 @@ class QuasiNewtonDescent:
         self._weights = torch.zeros((solver.memory, n), device=device)
 
     @torch.inference_mode()
-    def minimise(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def minimize(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Improve `deltas` (n_pairs, n_parameters) in place; returns costs and status."""
         costs = torch.empty(len(deltas), device=deltas.device)
         status = torch.empty(len(deltas), dtype=torch.int8, device=deltas.device)
