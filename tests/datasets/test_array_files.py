@@ -8,7 +8,13 @@ import zipfile
 import numpy as np
 import pytest
 
-from dikmeans.datasets import CorruptFileError, DataError, MissingDataError, UnknownOptionError, load
+from dikmeans.datasets import (
+    CorruptFileError,
+    DataError,
+    MissingDataError,
+    UnknownOptionError,
+    load,
+)
 
 
 @pytest.fixture
@@ -43,7 +49,9 @@ def test_the_full_scale_follows_from_the_type_or_the_largest_value(tmp_path, arr
 
 def test_an_npz_brings_labels_and_names(tmp_path, bytes_picture):
     labels, names = np.array(["b", "a", "b", "a", "c"]), np.array(["one", "two", "ü,\n", "4", "5"])
-    np.savez(tmp_path / "x.npz", images=bytes_picture, labels=labels, names=names, other=np.zeros(3))
+    np.savez(
+        tmp_path / "x.npz", images=bytes_picture, labels=labels, names=names, other=np.zeros(3)
+    )
     images = load(tmp_path / "x.npz")
     assert images.names == tuple(names)
     assert [images.class_names[label] for label in images.labels] == list(labels)
@@ -71,7 +79,9 @@ def test_pictures_are_resized_and_inverted_like_those_of_a_folder(tmp_path):
         Image.fromarray(picture).save(tmp_path / "folder" / f"{i}.png")
     options = {"size": (5, 7), "invert": True}
     arrays, folder = load(tmp_path / "x.npy", **options), load(tmp_path / "folder", **options)
-    np.testing.assert_allclose(arrays.images, folder.images, atol=1.1 / 255)  # files are rounded to bytes
+    np.testing.assert_allclose(
+        arrays.images, folder.images, atol=1.1 / 255
+    )  # files are rounded to bytes
 
 
 @pytest.mark.parametrize("kind", ["x.npy", "folder"])
@@ -135,7 +145,9 @@ def test_damaged_files_are_named(tmp_path, bytes_picture, name, content):
 
 def test_an_archive_with_several_arrays_must_say_which_are_the_pictures(tmp_path, bytes_picture):
     np.savez(tmp_path / "x.npz", a=bytes_picture, b=bytes_picture)
-    with pytest.raises(CorruptFileError, match="holds the arrays 'a', 'b'; expected pictures as 'images'"):
+    with pytest.raises(
+        CorruptFileError, match="holds the arrays 'a', 'b'; expected pictures as 'images'"
+    ):
         load(tmp_path / "x.npz")
     np.savez(tmp_path / "y.npz", images=bytes_picture, labels=np.zeros(4))
     with pytest.raises(CorruptFileError, match=r"labels of shape \(4,\) beside 5 pictures"):

@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 import soundfile
-from published import tone, write_spoken_digits
 
 from dikmeans.datasets import CorruptFileError, MissingDataError, load
 from dikmeans.datasets.files.home import user_cache
 from dikmeans.datasets.sets import audio_mnist
+from tests.datasets.published import tone, write_spoken_digits
 
 
 @pytest.fixture
@@ -19,7 +19,9 @@ def home(tmp_path):
     return tmp_path
 
 
-def write_index(home, rows, rate=16000, columns=("speaker", "digit", "rep", "start", "length", "peak")):
+def write_index(
+    home, rows, rate=16000, columns=("speaker", "digit", "rep", "start", "length", "peak")
+):
     """The compact copy for speaker 1: one ogg with tones one after another."""
     folder = home / "audiomnist"
     folder.mkdir()
@@ -92,7 +94,10 @@ def test_other_parameters_versions_or_recordings_are_computed_anew(home, monkeyp
     first = load("audio-mnist", "test", home, speakers=[41])
     other = load("audio-mnist", "test", home, speakers=[41], size=(12, 32))
     assert other.shape == (12, 32)
-    assert load("audio-mnist", "test", home, speakers=[41], duration=1.0).images.mean() < first.images.mean()
+    assert (
+        load("audio-mnist", "test", home, speakers=[41], duration=1.0).images.mean()
+        < first.images.mean()
+    )
     load("audio-mnist", "test", home, speakers=[41], trim=False)
     monkeypatch.setattr(audio_mnist, "TRANSFORM_VERSION", -1)
     load("audio-mnist", "test", home, speakers=[41])

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
-from published import (
+
+from dikmeans.datasets import CorruptFileError, MissingDataError, load
+from tests.datasets.published import (
     MNIST_FILES,
     idx_bytes,
     write_arabic_tables,
@@ -9,8 +11,6 @@ from published import (
     write_mnist,
     write_zip,
 )
-
-from dikmeans.datasets import CorruptFileError, MissingDataError, load
 
 
 @pytest.fixture
@@ -32,7 +32,9 @@ def test_mnist_is_read_from_the_published_files(tmp_path, few, zipped, split):
     assert found.names[:2] == (f"{split}-0", f"{split}-1")
 
 
-def test_the_class_histogram_of_the_real_digits_survives_the_way_through_the_files(tmp_path, digits):
+def test_the_class_histogram_of_the_real_digits_survives_the_way_through_the_files(
+    tmp_path, digits
+):
     write_mnist(tmp_path, *digits)
     assert np.bincount(load("mnist", "test", tmp_path).labels).tolist() == [500] * 10
 
@@ -139,7 +141,9 @@ def test_labels_of_another_file_are_noticed(tmp_path, few):
 
 @pytest.mark.parametrize("name", ["mnist", "emnist-letters", "arabic-characters"])
 def test_a_missing_set_says_which_files_to_put_where(tmp_path, name):
-    with pytest.raises(MissingDataError, match=r"not in .*Get the files from http.*\n  - ") as error:
+    with pytest.raises(
+        MissingDataError, match=r"not in .*Get the files from http.*\n  - "
+    ) as error:
         load(name, "test", tmp_path, download=False)
     assert "test" in str(error.value).lower() or "t10k" in str(error.value)
     assert "DIKMEANS_DATA" in str(error.value)

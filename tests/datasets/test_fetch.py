@@ -5,14 +5,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from published import MNIST_FILES, write_mnist
 
-from dikmeans.io.atomic import atomic_write
 from dikmeans.datasets import DownloadError, MissingDataError
 from dikmeans.datasets.files.fetch import RemoteFile, fetch
 from dikmeans.datasets.files.progress import Progress
 from dikmeans.datasets.sets import mnist
 from dikmeans.datasets.sets.named import Shelf
+from dikmeans.io.atomic import atomic_write
+from tests.datasets.published import MNIST_FILES, write_mnist
 
 CONTENT = b"published bytes" * 1000
 
@@ -79,7 +79,9 @@ def test_a_file_which_is_there_is_not_fetched_again(server, tmp_path):
 
 def test_a_wrong_checksum_leaves_nothing_behind_and_says_where_to_get_the_file(server, tmp_path):
     folder = tmp_path / "home"
-    with pytest.raises(DownloadError, match=r"expected .* got .*Nothing was kept.*by hand from") as e:
+    with pytest.raises(
+        DownloadError, match=r"expected .* got .*Nothing was kept.*by hand from"
+    ) as e:
         fetch(remote(f"{server.url}/file", b"other bytes"), folder)
     assert str(folder / "file") in str(e.value)
     assert os.listdir(folder) == []

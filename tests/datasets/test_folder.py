@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from PIL import Image
-from published import png, write_files, write_zip
 
 from dikmeans.datasets import (
     CorruptFileError,
@@ -11,6 +10,7 @@ from dikmeans.datasets import (
     load,
     load_folder,
 )
+from tests.datasets.published import png, write_files, write_zip
 
 
 def grey(level, shape=(4, 6)):
@@ -67,7 +67,9 @@ def test_the_one_door_takes_a_path_too(write):
 
 
 def test_train_and_test_folders_are_splits(write):
-    path = write({"train/cat/1.png": grey(1), "train/dog/1.png": grey(2), "test/cat/1.png": grey(3)})
+    path = write(
+        {"train/cat/1.png": grey(1), "train/dog/1.png": grey(2), "test/cat/1.png": grey(3)}
+    )
     assert load(path).names == ("cat/1.png", "dog/1.png")
     assert load(path, split="test").names == ("cat/1.png",)
     assert load_folder(path).class_names == ("test", "train")
@@ -136,7 +138,9 @@ def test_pictures_beside_class_folders_are_refused(write):
         load_folder(write(CLASSES | {"loose.png": grey(1)}))
 
 
-def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(write, monkeypatch):
+def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(
+    write, monkeypatch
+):
     path = write({"bomb.png": grey(1, (50, 50)), "good.png": grey(1)})
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     for size in (None, (4, 4)):

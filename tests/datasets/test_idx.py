@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from published import idx_bytes, write_idx
 
 from dikmeans.datasets import CorruptFileError
 from dikmeans.datasets.files.idx import read_idx, read_idx_pair
+from tests.datasets.published import idx_bytes, write_idx
 
 IMAGES = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
 

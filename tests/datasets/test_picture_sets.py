@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
-from published import (
+from sklearn.datasets import load_sample_image
+
+from dikmeans.datasets import CorruptFileError, MissingDataError, load
+from tests.datasets.published import (
     png,
     write_files,
     write_head_pose_copy,
     write_head_poses,
     write_zip,
 )
-from sklearn.datasets import load_sample_image
-
-from dikmeans.datasets import CorruptFileError, MissingDataError, load
 
 GESTURES = ("rock", "paper", "scissors")
 
@@ -67,7 +67,9 @@ def test_hands_come_in_any_size_and_uninverted_if_asked(hands_home):
 
 def test_an_archive_without_gestures_is_refused(tmp_path):
     write_zip(tmp_path / "rps" / "rps.zip", {"cats/1.png": HANDS["rock"]})
-    with pytest.raises(CorruptFileError, match="No pictures in folders called rock, paper, scissors"):
+    with pytest.raises(
+        CorruptFileError, match="No pictures in folders called rock, paper, scissors"
+    ):
         load("rock-paper-scissors", "train", tmp_path)
 
 

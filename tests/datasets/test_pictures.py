@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from published import encoded, png
 
 from dikmeans.datasets import CorruptFileError, DataError, UnsafeFileError
 from dikmeans.datasets.pictures.decode import Rendering, decode_picture, picture_size
+from tests.datasets.published import encoded, png
 
 RAMP = np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6)
 
@@ -90,7 +90,9 @@ def test_resizing_is_antialiased():
 
 
 def test_a_box_is_cut_out_and_repeats_the_edge_outside_of_the_picture():
-    np.testing.assert_allclose(decoded(png(RAMP), box=(1, 2, 2, 3)) * 255, RAMP[1:3, 2:5], atol=1e-3)
+    np.testing.assert_allclose(
+        decoded(png(RAMP), box=(1, 2, 2, 3)) * 255, RAMP[1:3, 2:5], atol=1e-3
+    )
     beyond = decoded(png(RAMP), box=(-1, 0, 2, 6)) * 255
     np.testing.assert_allclose(beyond, RAMP[[0, 0]], atol=1e-3)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from published import png, write_files, write_mnist
 
 from dikmeans.datasets import Card, ImageSet, UnknownNameError, load, set_names
 from dikmeans.datasets.files.home import resolve_data_home, user_cache
+from tests.datasets.published import png, write_files, write_mnist
 
 CARD = Card("dots", "made by hand", "-", "3 images", "none")
 
@@ -51,7 +51,9 @@ def test_a_split_is_train_or_test(mnist_home):
 
 
 def test_an_unknown_option_is_answered_with_the_known_ones(mnist_home):
-    with pytest.raises(TypeError, match=r"'face-pose' has no option 'sise'; it takes 'face_box', 'size'"):
+    with pytest.raises(
+        TypeError, match=r"'face-pose' has no option 'sise'; it takes 'face_box', 'size'"
+    ):
         load("face-pose", data_home=mnist_home, sise=(3, 3))
     with pytest.raises(TypeError, match="it takes none"):
         load("mnist", data_home=mnist_home, size=(3, 3))
@@ -64,7 +66,9 @@ def test_a_name_wins_over_a_folder_of_that_name(tmp_path, monkeypatch, mnist_hom
     assert load("./mnist").shape == (2, 2)
 
 
-def test_the_data_home_is_the_argument_then_the_environment_then_the_cache(tmp_path, monkeypatch, digits):
+def test_the_data_home_is_the_argument_then_the_environment_then_the_cache(
+    tmp_path, monkeypatch, digits
+):
     assert resolve_data_home() == user_cache()
     monkeypatch.setenv("DIKMEANS_DATA", str(tmp_path))
     assert resolve_data_home() == tmp_path
@@ -82,14 +86,14 @@ def test_the_cache_follows_the_xdg_rules(monkeypatch):
 
 
 def test_importing_the_package_touches_no_optional_library():
-    code = (
-        "import sys, dikmeans.datasets\nassert not {'PIL', 'soundfile', 'matplotlib', 'torch'} & set(sys.modules)"
-    )
+    code = "import sys, dikmeans.datasets\nassert not {'PIL', 'soundfile', 'matplotlib', 'torch'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_a_subset_keeps_what_belongs_together():
-    dots = ImageSet(np.eye(3, dtype=np.float32)[:, None], np.arange(3), tuple("abc"), tuple("xyz"), CARD)
+    dots = ImageSet(
+        np.eye(3, dtype=np.float32)[:, None], np.arange(3), tuple("abc"), tuple("xyz"), CARD
+    )
     for index in ([2, 0], np.array([2, 0]), slice(2, None, -2)):
         part = dots.subset(index)
         assert part.names == ("z", "x")
@@ -103,7 +107,9 @@ def test_a_subset_keeps_what_belongs_together():
 
 def test_an_image_set_that_does_not_fit_together_is_refused():
     images = np.zeros((3, 2, 2), np.float32)
-    with pytest.raises(ValueError, match="names must have one entry for each of the 3 images; got 2"):
+    with pytest.raises(
+        ValueError, match="names must have one entry for each of the 3 images; got 2"
+    ):
         ImageSet(images, None, (), ("a", "b"), CARD)
     with pytest.raises(ValueError, match=r"images must have shape .* got \(3, 4\)"):
         ImageSet(images.reshape(3, 4), None, (), tuple("abc"), CARD)

@@ -40,7 +40,9 @@ def test_a_limit_draws_from_everywhere_and_keeps_the_order(numbered):
     assert len(Source.of(numbered, limit=99).load()) == 50
 
 
-@pytest.mark.parametrize("value", [None, [], {}, {"name": 3, "split": "train", "options": {}, "limit": None}])
+@pytest.mark.parametrize(
+    "value", [None, [], {}, {"name": 3, "split": "train", "options": {}, "limit": None}]
+)
 def test_what_is_no_source_is_refused(value):
     with pytest.raises(ValueError, match="where the images come from"):
         Source.from_json(value)
@@ -48,14 +50,18 @@ def test_what_is_no_source_is_refused(value):
 
 def image_set(images) -> ImageSet:
     images = np.asarray(images, np.float32)
-    return ImageSet(images, None, (), tuple(map(str, range(len(images)))), Card("t", "s", "c", "s", "p"))
+    return ImageSet(
+        images, None, (), tuple(map(str, range(len(images)))), Card("t", "s", "c", "s", "p")
+    )
 
 
 def test_a_checksum_changes_with_any_pixel_and_with_the_shape():
     images = np.zeros((2, 3, 4))
     changed = images.copy()
     changed[1, 2, 3] = 1e-3
-    same, other, reshaped = (image_set(x).checksum() for x in (images, changed, images.reshape(2, 4, 3)))
+    same, other, reshaped = (
+        image_set(x).checksum() for x in (images, changed, images.reshape(2, 4, 3))
+    )
     assert same == image_set(images.copy()).checksum()
     assert len({same, other, reshaped}) == 3
 

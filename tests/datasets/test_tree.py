@@ -6,10 +6,10 @@ import zipfile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import write_files, write_zip
 
 from dikmeans.datasets import CorruptFileError, DataError, MissingDataError, UnsafeFileError
 from dikmeans.datasets.files.tree import ZipLimits, natural_key, open_tree
+from tests.datasets.published import write_files, write_zip
 
 FILES = {"b/img10": b"10", "b/img2": b"2", "a/x": b"x"}
 HIDDEN = {".hidden": b"", "a/.DS_Store": b"", "__MACOSX/a/x": b"", ".git/config": b""}

@@ -97,7 +97,9 @@ class ImageSet:
 
     def __post_init__(self) -> None:
         if self.images.ndim not in (3, 4):
-            raise ValueError(f"images must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}.")
+            raise ValueError(
+                f"images must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}."
+            )
         for field, values in (("labels", self.labels), ("names", self.names)):
             if values is not None and len(values) != len(self.images):
                 raise ValueError(
@@ -132,7 +134,9 @@ class ImageSet:
 
     def subset(self, index: ArrayLike | slice) -> ImageSet:
         """The images at `index` (numbers, a boolean mask, a slice) and all that belongs to them."""
-        rows: NDArray[Any] = np.arange(len(self))[index if isinstance(index, slice) else np.asarray(index)]
+        rows: NDArray[Any] = np.arange(len(self))[
+            index if isinstance(index, slice) else np.asarray(index)
+        ]
         return replace(
             self,
             images=self.images[rows],

@@ -93,7 +93,9 @@ class Source:
         return {
             "name": self.name,
             "split": self.split,
-            "options": {key: list(v) if isinstance(v, tuple) else v for key, v in self.options.items()},
+            "options": {
+                key: list(v) if isinstance(v, tuple) else v for key, v in self.options.items()
+            },
             "limit": self.limit,
         }
 
@@ -102,7 +104,9 @@ class Source:
         """The inverse of `to_json`; ValueError for anything else."""
         try:
             name, split, limit = value["name"], value["split"], value["limit"]
-            options = {key: tuple(v) if isinstance(v, list) else v for key, v in value["options"].items()}
+            options = {
+                key: tuple(v) if isinstance(v, list) else v for key, v in value["options"].items()
+            }
             fits = isinstance(name, str) and split in SPLITS
             fits &= limit is None or (type(limit) is int and limit > 0)
         except (KeyError, TypeError, AttributeError) as error:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dikmeans.io.atomic import atomic_write
 from dikmeans.datasets.files.home import user_cache
 from dikmeans.datasets.files.npy import read_npy
+from dikmeans.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,9 +9,9 @@ import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dikmeans.io.atomic import atomic_write
 from dikmeans.datasets.errors import DownloadError
 from dikmeans.datasets.files.progress import Progress
+from dikmeans.io.atomic import atomic_write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -94,7 +94,9 @@ def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
     shape = struct.unpack(f">{ndim}I", lengths)
     size = math.prod(shape)
     if size > _LARGEST_ARRAY:
-        raise CorruptFileError(f"{name} claims to hold {size:,} bytes {shape}; that is no image set.")
+        raise CorruptFileError(
+            f"{name} claims to hold {size:,} bytes {shape}; that is no image set."
+        )
     body = _read_up_to(stream, size)
     if len(body) < size:
         raise CorruptFileError(
@@ -102,7 +104,9 @@ def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
             f"{len(body):,}. Delete it and get it again."
         )
     if stream.read(1):
-        raise CorruptFileError(f"{name} is longer than the {size:,} bytes {shape} its header promises.")
+        raise CorruptFileError(
+            f"{name} is longer than the {size:,} bytes {shape} its header promises."
+        )
     array = np.frombuffer(body, np.uint8).reshape(shape)
     array.flags.writeable = False
     return array

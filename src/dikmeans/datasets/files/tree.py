@@ -70,7 +70,9 @@ def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
     # Numbers compare by length, then digits: int() refuses the very long ones a hostile name may
     # have.
     return [
-        (0, len(number := piece.lstrip("0")), number) if piece[0] in "0123456789" else (1, 0, piece.lower())
+        (0, len(number := piece.lstrip("0")), number)
+        if piece[0] in "0123456789"
+        else (1, 0, piece.lower())
         for piece in pieces
     ], name
 

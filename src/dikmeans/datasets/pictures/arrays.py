@@ -133,7 +133,9 @@ def _read_npz(path: Path, stream: IO[bytes], max_bytes: int) -> _Content:
     with zipfile.ZipFile(stream) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         found = list(members)
-        candidates = ["images"] if "images" in found else [n for n in found if n not in ("labels", "names")]
+        candidates = (
+            ["images"] if "images" in found else [n for n in found if n not in ("labels", "names")]
+        )
         if len(candidates) != 1:
             raise CorruptFileError(
                 f"{path} holds the arrays {', '.join(map(repr, found)) or 'none'}; expected pictures as "
@@ -238,4 +240,6 @@ def _check_beside(array: NDArray[Any], what: str, n_images: int, path: Path) -> 
 
 
 def _too_large(path: Path, needed: int, max_bytes: int) -> DataError:
-    return DataError(f"The pictures in {path} take {needed:,} bytes, more than max_bytes={max_bytes:,}.")
+    return DataError(
+        f"The pictures in {path} take {needed:,} bytes, more than max_bytes={max_bytes:,}."
+    )

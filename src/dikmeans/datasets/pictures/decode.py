@@ -58,9 +58,12 @@ class Rendering:
         if not 0 <= self.background <= 1:
             raise ValueError(f"background must be a grey level in [0, 1]; got {self.background!r}.")
         if self.size is not None and (
-            len(self.size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in self.size)
+            len(self.size) != 2
+            or not all(isinstance(n, int | np.integer) and n > 0 for n in self.size)
         ):
-            raise ValueError(f"size must be (height, width), two positive integers; got {self.size!r}.")
+            raise ValueError(
+                f"size must be (height, width), two positive integers; got {self.size!r}."
+            )
 
 
 def reduced_size(size: tuple[int, ...], largest_side: int | None) -> tuple[int, int]:
@@ -158,7 +161,9 @@ def decode_picture(
         if sixteen_bit:
             flat = Image.fromarray(_sixteen_bit(upright))
         elif upright.mode == "F":
-            raise ValueError("its floating-point pixels have no fixed range; save it as 8 or 16 bit")
+            raise ValueError(
+                "its floating-point pixels have no fixed range; save it as 8 or 16 bit"
+            )
         else:
             flat = _opaque(upright, rendering).convert("L" if rendering.mode == "grey" else "RGB")
         if box is not None:
@@ -199,7 +204,9 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
     except MemoryError:
         raise
     except UnidentifiedImageError as error:  # its own message names an object in memory
-        raise CorruptFileError(f"{name} cannot be read as a picture: its format is not known.") from error
+        raise CorruptFileError(
+            f"{name} cannot be read as a picture: its format is not known."
+        ) from error
     except Exception as error:  # decoders meet hostile bytes with every kind of exception
         raise CorruptFileError(f"{name} cannot be read as a picture: {error}") from error
 
@@ -207,7 +214,9 @@ def _opened(content: bytes, name: str) -> Iterator[Any]:
 def _sixteen_bit(image: Any) -> NDArray[np.float32]:
     values = np.asarray(image)
     if values.size and not (values.min() >= 0 and values.max() <= 65535):
-        raise ValueError(f"its pixels range over {values.min()}..{values.max()}; expected 0..65535 (16 bit)")
+        raise ValueError(
+            f"its pixels range over {values.min()}..{values.max()}; expected 0..65535 (16 bit)"
+        )
     return (values / np.float32(65535)).astype(np.float32)
 
 
@@ -226,7 +235,9 @@ def _crop(image: Any, box: tuple[int, int, int, int]) -> Any:
 
     top, left, height, width = box
     pixels = np.asarray(image)
-    if height > 2 * pixels.shape[0] or width > 2 * pixels.shape[1]:  # some may lie beyond its edge, not most
+    if (
+        height > 2 * pixels.shape[0] or width > 2 * pixels.shape[1]
+    ):  # some may lie beyond its edge, not most
         raise ValueError(
             f"a part of {height}x{width} should be cut out of its {pixels.shape[0]}x{pixels.shape[1]} pixels"
         )

@@ -261,10 +261,14 @@ def _decode_all(
 def _refuse_nothing(readable: list[_File], tree: FileTree, unreadable: _Unreadable) -> None:
     if not readable:
         unreadable.warn()
-        raise CorruptFileError(f"None of the {unreadable.count} picture file(s) in {tree.label} can be read.")
+        raise CorruptFileError(
+            f"None of the {unreadable.count} picture file(s) in {tree.label} can be read."
+        )
 
 
-def _labels_from_folders(files: list[_File], label: str) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+def _labels_from_folders(
+    files: list[_File], label: str
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
     folders = [parts[0] if len(parts := PurePosixPath(f.name).parts) > 1 else None for f in files]
     if all(folder is None for folder in folders):
         return None, ()

@@ -22,7 +22,11 @@ from dikmeans.datasets.files.table import read_table
 from dikmeans.datasets.imageset import Card, ImageSet
 from dikmeans.datasets.sets.named import SPLITS, Layout, NamedSet, Shelf
 from dikmeans.datasets.sounds.read import read_sound
-from dikmeans.datasets.sounds.spectrogram import DEFAULT_SIZE, TRANSFORM_VERSION, spectrogram_picture
+from dikmeans.datasets.sounds.spectrogram import (
+    DEFAULT_SIZE,
+    TRANSFORM_VERSION,
+    spectrogram_picture,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -79,7 +83,9 @@ def _read_folders(folder: Path, split: str) -> Voices:
             for path in (folder / "data" / f"{speaker:02d}").glob("*.wav")
             if (match := _RECORDING.fullmatch(path.name)) and int(match["speaker"]) == speaker
         )
-        recordings = [Recording(int(match["digit"]), int(match["rep"]), path) for match, path in found]
+        recordings = [
+            Recording(int(match["digit"]), int(match["rep"]), path) for match, path in found
+        ]
         if recordings:
             voices[speaker] = _in_order(recordings)
     return voices
@@ -175,7 +181,9 @@ def load_audio_mnist(
         labels=np.array([r.digit for voice in recordings.values() for r in voice], np.int64),
         class_names=tuple("0123456789"),
         names=tuple(
-            f"{r.digit}_{speaker:02d}_{r.repetition}" for speaker, voice in recordings.items() for r in voice
+            f"{r.digit}_{speaker:02d}_{r.repetition}"
+            for speaker, voice in recordings.items()
+            for r in voice
         ),
         card=replace(CARD, processing=f"{CARD.processing}: {_describe(options)}"),
     )
@@ -218,7 +226,9 @@ def _speaker_pictures(
     depends_on = {
         "version": TRANSFORM_VERSION,
         "options": dict(options),
-        "files": sorted((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files),
+        "files": sorted(
+            (path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files
+        ),
         "recordings": [(r.digit, r.repetition, r.path.name, r.start, r.length) for r in recordings],
     }
     shape = (len(recordings), *options["size"])

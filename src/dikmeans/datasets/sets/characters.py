@@ -62,7 +62,9 @@ def idx_layout(
     return Layout(description, files, read)
 
 
-def characters_from_idx(images: NDArray[np.uint8], labels: NDArray[np.uint8], transposed: bool) -> Characters:
+def characters_from_idx(
+    images: NDArray[np.uint8], labels: NDArray[np.uint8], transposed: bool
+) -> Characters:
     """Characters from the two arrays of an idx pair."""
     return Characters(images.transpose(0, 2, 1) if transposed else images, labels)
 

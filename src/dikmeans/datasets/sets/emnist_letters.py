@@ -12,7 +12,12 @@ from dikmeans.datasets.files.fetch import RemoteFile
 from dikmeans.datasets.files.idx import read_idx_pair
 from dikmeans.datasets.files.tree import ZipLimits, ZipTree
 from dikmeans.datasets.imageset import Card, ImageSet
-from dikmeans.datasets.sets.characters import Characters, characters_from_idx, idx_layout, to_image_set
+from dikmeans.datasets.sets.characters import (
+    Characters,
+    characters_from_idx,
+    idx_layout,
+    to_image_set,
+)
 from dikmeans.datasets.sets.named import SPLITS, Layout, NamedSet, Shelf, find_file
 
 if TYPE_CHECKING:
@@ -51,7 +56,9 @@ def _read_archive(folder: Path, split: str) -> Characters:
         members = [f"gzip/{name}.gz" for name in _FILES[split]]
         lacking = sorted(set(members) - set(tree.names))
         if lacking:
-            raise CorruptFileError(f"{tree.label} has no {', '.join(lacking)}: is it EMNIST's archive?")
+            raise CorruptFileError(
+                f"{tree.label} has no {', '.join(lacking)}: is it EMNIST's archive?"
+            )
         images, labels = (tree.read(name) for name in members)
         pair = read_idx_pair(images, labels, members[0], members[1])
     return characters_from_idx(*pair, transposed=True)
@@ -65,7 +72,9 @@ def _read_draw(folder: Path, split: str) -> Characters:
             f"{images} has {len(pictures):,} images; expected more than the last "
             f"{_DRAW_TEST_IMAGES:,}, which are the test part."
         )
-    part = {"train": slice(None, -_DRAW_TEST_IMAGES), "test": slice(-_DRAW_TEST_IMAGES, None)}[split]
+    part = {"train": slice(None, -_DRAW_TEST_IMAGES), "test": slice(-_DRAW_TEST_IMAGES, None)}[
+        split
+    ]
     return Characters(pictures[part].transpose(0, 2, 1), numbers[part], _DRAW_TITLE)
 
 

@@ -81,7 +81,9 @@ def _box_from_text(tree: FileTree, member: str) -> Box:
 def _read_archive(folder: Path, split: str) -> Photographs:
     """``tilt0.zip`` with the level photographs, and one table for all faces."""
     boxes = {
-        line["file"]: _box([line[column] for column in _BOX_COLUMNS], f"{folder / _INDEX}, line {number}")
+        line["file"]: _box(
+            [line[column] for column in _BOX_COLUMNS], f"{folder / _INDEX}, line {number}"
+        )
         for number, line in read_table(folder / _INDEX, ("file", *_BOX_COLUMNS))
     }
 
@@ -167,7 +169,9 @@ def load_face_pose(
             labels.append(PANS.index(int(name["pan"])))
             names.append(name[0])
     if not images:
-        raise CorruptFileError(f"{photographs.path} has no photographs of the {split} part at tilt 0.")
+        raise CorruptFileError(
+            f"{photographs.path} has no photographs of the {split} part at tilt 0."
+        )
     what = "face box" if face_box else "full frame"
     return ImageSet(
         images=np.stack(images),

@@ -38,7 +38,9 @@ SHELF = Shelf(
     layouts=(idx_layout("the published idx files, gzipped or not", _FILES),),
     homepage=_MIRROR,
     remotes={
-        split: tuple(RemoteFile(f"{name}.gz", f"{_MIRROR}{name}.gz", "md5", _MD5[name]) for name in names)
+        split: tuple(
+            RemoteFile(f"{name}.gz", f"{_MIRROR}{name}.gz", "md5", _MD5[name]) for name in names
+        )
         for split, names in _FILES.items()
     },
 )

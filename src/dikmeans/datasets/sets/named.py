@@ -130,7 +130,9 @@ class NamedSet:
         parameters = inspect.signature(self.loader).parameters.values()
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
-    def load(self, split: str, data_home: Path, download: bool, options: dict[str, Any]) -> ImageSet:
+    def load(
+        self, split: str, data_home: Path, download: bool, options: dict[str, Any]
+    ) -> ImageSet:
         """Load a split, after a check of the options."""
         check_choice("split", split, SPLITS)
         check_options(f"The data set {self.name!r}", options, self.options)

@@ -57,8 +57,12 @@ def _layout(description: str, needs: dict[str, tuple[str, ...]]) -> Layout[Trees
 SHELF = Shelf(
     folder="rps",
     layouts=(
-        _layout("the published archive", {split: (f"{_PUBLISHED[split]}.zip",) for split in SPLITS}),
-        _layout("the published archive, unpacked", {split: (_PUBLISHED[split],) for split in SPLITS}),
+        _layout(
+            "the published archive", {split: (f"{_PUBLISHED[split]}.zip",) for split in SPLITS}
+        ),
+        _layout(
+            "the published archive, unpacked", {split: (_PUBLISHED[split],) for split in SPLITS}
+        ),
         _layout(
             "one zip for each gesture",
             {split: tuple(f"{split}_{gesture}.zip" for gesture in GESTURES) for split in SPLITS},

@@ -48,7 +48,9 @@ def read_sound(path: Path) -> tuple[NDArray[np.float32], int]:
     read = _read_wav if path.suffix.lower() == ".wav" else _read_with_soundfile
     signal, rate = read(path)
     if not 0 < rate <= MOST_SAMPLES_A_SECOND:
-        raise CorruptFileError(f"{path} claims {rate:,} samples a second; no sound has so many, or so few.")
+        raise CorruptFileError(
+            f"{path} claims {rate:,} samples a second; no sound has so many, or so few."
+        )
     if not np.isfinite(signal).all():
         raise CorruptFileError(f"{path} has samples that are NaN, infinite or beyond all measure.")
     return signal, rate
@@ -68,7 +70,9 @@ def to_mono(signal: NDArray) -> NDArray[np.float32]:
     elif np.issubdtype(signal.dtype, np.signedinteger):
         scaled = (signal / -float(np.iinfo(signal.dtype).min)).astype(np.float32)
     else:
-        with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused as such
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what becomes infinite is refused as such
             scaled = signal.astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         return scaled.mean(axis=-1, dtype=np.float32) if scaled.ndim == 2 else scaled

@@ -142,9 +142,9 @@ def _mel_power(
     for first in range(0, frames, columns_at_once):
         chunk = starts.reshape(frames, per_column)[first : first + columns_at_once]
         spectrum = fft.rfft(pieces[chunk] * taper)
-        power[first : first + columns_at_once] = (np.square(spectrum.real) + np.square(spectrum.imag)).mean(
-            axis=1
-        ) @ filters
+        power[first : first + columns_at_once] = (
+            np.square(spectrum.real) + np.square(spectrum.imag)
+        ).mean(axis=1) @ filters
     return power.T
 
 
