@@ -48,11 +48,11 @@ class DownloadError(FileError, OSError):
 
 
 class CorruptFileError(FileError, ValueError):
-    """The content of a file is not what it should be."""
+    """A file is damaged, or its content is of another kind than expected."""
 
 
 class UnsafeFileError(FileError, ValueError):
-    """A file asks for what no picture needs: a decompression bomb, a path out of an archive."""
+    """A file could do harm: a decompression bomb, or an archive with names outside of it."""
 
 
 class AmbiguousLabelsError(FileError, ValueError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dikmeans.datasets.errors import DownloadError
-from dikmeans.datasets.files.progress import DownloadProgress
+from dikmeans.datasets.files.progress import download_progress
 from dikmeans.errors import MissingExtraError
 
 _RETRIES = 2
@@ -54,11 +54,8 @@ def download(remote: RemoteFile, folder: Path) -> Path:
     except ImportError as error:
         purpose = f"Downloading {remote.url} to {path}"
         raise MissingExtraError("pooch", "datasets", purpose) from error
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     pooch.get_logger().setLevel("WARNING")  # by default it announces every download
-    console = Console(stderr=True)
     files = pooch.create(
         path=folder,
         base_url="",
@@ -66,19 +63,10 @@ def download(remote: RemoteFile, folder: Path) -> Path:
         urls={remote.name: remote.url},
         retry_if_failed=_RETRIES,
     )
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     try:
-        with Progress(
-            *columns,
-            TransferSpeedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        ) as progress:
+        with download_progress(remote.name) as progress:
             downloader = pooch.HTTPDownloader(
-                progressbar=DownloadProgress(progress, remote.name),
-                chunk_size=_CHUNK_BYTES,
-                timeout=_TIMEOUT_SECONDS,
+                progressbar=progress, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS
             )
             files.fetch(remote.name, downloader=downloader)
     except (OSError, ValueError) as error:  # pooch reports a wrong checksum as a ValueError

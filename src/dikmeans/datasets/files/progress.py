@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -20,6 +21,25 @@ def track(items: Sequence[Item], description: str) -> Iterable[Item]:
     return progress.track(
         items, description, console=console, transient=True, disable=not console.is_terminal
     )
+
+
+@contextlib.contextmanager
+def download_progress(description: str) -> Iterator[DownloadProgress]:
+    """A progress bar of bytes that vanishes at the end of the block."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        "{task.description}",
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        yield DownloadProgress(progress, description)
 
 
 class DownloadProgress:

@@ -73,7 +73,7 @@ class FileTree(ABC):
         """The content of one file."""
 
     def close(self) -> None:  # noqa: B027 -- only a zip has something to close
-        """Release what the tree holds open."""
+        """Close the archive, if it is one."""
 
     def __enter__(self) -> FileTree:
         return self

@@ -188,7 +188,7 @@ def _as_images(array: Array, path: Path, max_bytes: int) -> FloatArray:
                 f"image {int(finite.argmin())} is the first",
                 "Repair or remove them.",
             )
-    full_scale = np.float32(_full_scale(array, path))  # refuses what float32 cannot hold
+    full_scale = np.float32(_full_scale(array, path))  # refuses values beyond float32
     images = array.astype(np.float32) / full_scale
     return images[..., 0] if len(shape) == 4 and shape[3] == 1 else images
 

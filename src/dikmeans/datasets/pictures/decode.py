@@ -186,7 +186,9 @@ def _opened(content: bytes, name: str) -> Iterator[Image.Image]:
     except MemoryError:
         raise
     except UnidentifiedImageError as error:  # its message is the address of an object
-        raise CorruptFileError(name, "cannot be read as a picture: unknown format") from error
+        raise CorruptFileError(
+            name, "cannot be read as a picture: its format is not known"
+        ) from error
     except Exception as error:  # decoders meet damaged bytes with every kind of exception
         raise CorruptFileError(name, f"cannot be read as a picture: {error}") from error
 

@@ -1,4 +1,4 @@
-"""What the data sets of written characters share: byte images of one size, numbered classes."""
+"""The common loader of the data sets of written characters: byte images, numbered classes."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ _NAME = re.compile(
     r"(?P<tilt>[+-][0-9]+)(?P<pan>[+-][0-9]+)\.jpg",
     re.IGNORECASE,
 )
-# The release repeats some photographs in a folder "Front"; only those in the folder of a person, or
-# in none, count.
+# The release repeats photographs in a folder "Front": only those in the folder of a person, or in
+# none, count.
 _FOLDER = re.compile(r"(person(ne)?[0-9]{2})?", re.IGNORECASE)
 _ARCHIVE, _INDEX = "tilt0.zip", "index.csv"
 _BOX_COLUMNS = ("face_cx", "face_cy", "face_w", "face_h")

@@ -63,16 +63,13 @@ def to_mono(signal: Array) -> FloatArray:
     [0.0, 0.5]
     """
     scaled: FloatArray
-    if signal.dtype == np.uint8:  # 8-bit WAV is the only unsigned kind, silent at 128
-        scaled = (signal.astype(np.float32) - np.float32(128)) / np.float32(128)
-    elif np.issubdtype(signal.dtype, np.signedinteger):
-        scaled = (signal / -float(np.iinfo(signal.dtype).min)).astype(np.float32)
-    else:
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # what becomes infinite is refused as such
+    with np.errstate(over="ignore", invalid="ignore"):  # callers refuse infinite values
+        if signal.dtype == np.uint8:  # 8-bit WAV is the only unsigned kind, silent at 128
+            scaled = (signal.astype(np.float32) - np.float32(128)) / np.float32(128)
+        elif np.issubdtype(signal.dtype, np.signedinteger):
+            scaled = (signal / -float(np.iinfo(signal.dtype).min)).astype(np.float32)
+        else:
             scaled = signal.astype(np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):
         return scaled.mean(axis=-1, dtype=np.float32) if scaled.ndim == 2 else scaled
 
 
