@@ -13,7 +13,6 @@ import math
 import struct
 import zlib
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -71,24 +70,10 @@ def read_idx(source: Path | bytes, ndim: int, name: str | None = None) -> IntArr
 def read_idx_pair(
     images: Path | bytes, labels: Path | bytes, *names: str
 ) -> tuple[IntArray, IntArray]:
-    """Read an image file and its label file, and check that they match.
+    """Read an image file (N, H, W) and its label file (N,), and check that they match.
 
-    Parameters
-    ----------
-    images, labels : pathlib.Path or bytes
-        The two files, or their content.
-    *names : str
-        Names of the two files in an error; by default their paths.
-
-    Returns
-    -------
-    images : ndarray of uint8, shape (N, H, W)
-    labels : ndarray of uint8, shape (N,)
-
-    Raises
-    ------
-    CorruptFileError
-        One of them is damaged, or their lengths differ.
+    `names` are those of the two files in an error, by default their paths. A CorruptFileError if
+    one of them is damaged, or their lengths differ.
     """
     image_name, label_name = names or (_name_of(images), _name_of(labels))
     pixels, numbers = read_idx(images, 3, image_name), read_idx(labels, 1, label_name)
@@ -105,11 +90,7 @@ def _name_of(source: Path | bytes) -> str:
     return "The content given" if isinstance(source, bytes) else str(source)
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def _parse(stream: _Readable, ndim: int, name: str) -> IntArray:
+def _parse(stream: io.BufferedIOBase, ndim: int, name: str) -> IntArray:
     header = stream.read(4)
     expected = bytes([0, 0, _UNSIGNED_BYTE, ndim])
     if header != expected:

@@ -10,26 +10,9 @@ from dikmeans.datasets.errors import CorruptFileError
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """Yield the number and the entries of each line of a table.
+    """Yield the number of each line and its entries by column, None where the line is too short.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    columns : sequence of str
-        Columns it must have; there may be others.
-
-    Yields
-    ------
-    number : int
-        Line number, to name it in an error.
-    line : dict
-        The entries by column; None where the line is too short.
-
-    Raises
-    ------
-    CorruptFileError
-        Not such a table.
+    A CorruptFileError if the file is not a table with at least these columns.
     """
     try:
         with open(path, newline="", encoding="utf-8") as stream:

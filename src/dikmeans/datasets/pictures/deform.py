@@ -55,20 +55,7 @@ class DeformationRange:
 
 
 def deform(image: FloatArray, limits: DeformationRange, rng: np.random.Generator) -> FloatArray:
-    """A random deformation of an image that stays in the frame and does not fold.
-
-    Parameters
-    ----------
-    image : ndarray, shape (H, W)
-        Background 0.
-    limits : DeformationRange
-        Range of the deformation.
-    rng : numpy.random.Generator
-        Source of the draws.
-
-    Returns
-    -------
-    ndarray of float32, shape (H, W)
+    """A random deformation of an image (H, W) that stays in the frame and does not fold.
 
     Examples
     --------
@@ -99,23 +86,9 @@ def random_map(
     rng: np.random.Generator,
     strength: float = 1.0,
 ) -> FloatArray:
-    """The backward map of one random draw.
+    """The backward map of one random draw, shape (2, H, W); `strength` scales all limits.
 
-    Parameters
-    ----------
-    shape : (int, int)
-        Height and width.
-    limits : DeformationRange
-        Range of the deformation.
-    rng : numpy.random.Generator
-        Source of the draws.
-    strength : float, default=1
-        Factor of all limits.
-
-    Returns
-    -------
-    ndarray, shape (2, H, W)
-        Row and column of the original each pixel is taken from.
+    It holds the row and column of the original from which each pixel is taken.
     """
     height, width = shape
     side = np.array([height, width])

@@ -38,14 +38,8 @@ def idx_layout(
 ) -> FileLayout[Characters]:
     """The layout of MNIST and its relatives: an image file and a label file for each split.
 
-    Parameters
-    ----------
-    description : str
-        Of the layout.
-    files : mapping of split to (image file, label file)
-        Names without ``.gz``.
-    transposed : bool, default=False
-        Whether rows and columns are exchanged on disk.
+    The names in `files` are without ``.gz``. If `transposed`, rows and columns are exchanged on
+    disk.
     """
 
     def read(folder: Path, split: str) -> Characters:
