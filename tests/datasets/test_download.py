@@ -170,6 +170,8 @@ def test_missing_data_is_downloaded_file_by_file_and_then_read(server, digits, t
     with pytest.raises(MissingDataError, match="download=True") as missing:
         files.read("train", tmp_path / "home", may_download=False)
     assert (missing.value.path, missing.value.url) == (str(tmp_path / "home" / "mnist"), "nowhere")
+    (layout,) = missing.value.files
+    assert layout.endswith(": train-images-idx3-ubyte, train-labels-idx1-ubyte")
     characters = files.read("train", tmp_path / "home", may_download=True)
     assert (characters.images == images).all()
     assert len(server.requests) == 2
@@ -181,6 +183,7 @@ def test_a_failed_download_names_the_other_ways_to_get_the_data(tmp_path):
     with pytest.raises(DownloadError, match=r"could not be(.|\n)*train-images-idx3") as caught:
         files.read("train", tmp_path, may_download=True)
     assert caught.value.url == "http://127.0.0.1:9/x"
+    assert len(caught.value.files) == 1
 
 
 def test_downloads_say_nothing_where_there_is_no_terminal(server, tmp_path, capfd):

@@ -29,13 +29,22 @@ class FileError(DataError):
     suggestion : str
         What to do about it, for readers of Python; may be empty.
     url : str or None
-        Where the file is published, if it is.
+        Where to get missing files.
+    files : tuple of str
+        The files to get, one description for each layout in which they may be put into `path`.
     """
 
     def __init__(
-        self, path: PathLike, reason: str, suggestion: str = "", *, url: str | None = None
+        self,
+        path: PathLike,
+        reason: str,
+        suggestion: str = "",
+        *,
+        url: str | None = None,
+        files: Iterable[str] = (),
     ) -> None:
-        self.path, self.reason, self.suggestion, self.url = str(path), reason, suggestion, url
+        self.path, self.reason, self.suggestion = str(path), reason, suggestion
+        self.url, self.files = url, tuple(files)
         super().__init__(f"{self.path} {reason.rstrip('.')}. {suggestion}".rstrip())
 
 

@@ -9,7 +9,7 @@ from dikmeans.datasets.errors import DownloadError
 from dikmeans.datasets.files.progress import download_progress
 from dikmeans.errors import MissingExtraError
 
-_RETRIES = 2
+_RETRIES = 1
 _CHUNK_BYTES = 1 << 18
 _TIMEOUT_SECONDS = 30
 

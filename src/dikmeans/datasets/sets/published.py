@@ -91,8 +91,13 @@ class PublishedFiles(Generic[Content]):
                 for remote in self.remotes.get(split, ()):
                     download(remote, folder)
             except DownloadError as error:
-                suggestion = f"{error.suggestion}\n{self._how_to_get(folder, split)}"
-                raise DownloadError(error.path, error.reason, suggestion, url=error.url) from error
+                raise DownloadError(
+                    error.path,
+                    error.reason,
+                    f"{error.suggestion}\n{self._how_to_get(folder, split)}",
+                    url=error.url,
+                    files=self._describe_layouts(split),
+                ) from error
             layout = self._find_layout(folder, split)
         if layout is None:
             offer = "\nor pass download=True" if split in self.remotes else ""
@@ -101,16 +106,20 @@ class PublishedFiles(Generic[Content]):
                 f"does not have the {split} files",
                 self._how_to_get(folder, split) + offer,
                 url=self.homepage,
+                files=self._describe_layouts(split),
             )
         return layout.read(folder, split)
 
     def _find_layout(self, folder: Path, split: str) -> FileLayout[Content] | None:
         return next((layout for layout in self.layouts if layout.is_in(folder, split)), None)
 
+    def _describe_layouts(self, split: str) -> list[str]:
+        return [
+            f"{layout.description}: {', '.join(layout.files[split])}" for layout in self.layouts
+        ]
+
     def _how_to_get(self, folder: Path, split: str) -> str:
-        choices = "\n".join(
-            f"  - {layout.description}: {', '.join(layout.files[split])}" for layout in self.layouts
-        )
+        choices = "\n".join(f"  - {files}" for files in self._describe_layouts(split))
         return (
             f"Get the files from {self.homepage} and put into {folder} (another data home: "
             f"data_home=..., or the environment variable {DATA_HOME_VARIABLE}) one of\n{choices}"
