@@ -41,7 +41,12 @@ from dikmeans.kmeans.shard import PRUNE_COLD, Assignment, digest
 from dikmeans.model_file import encode_parameters, load_model, save_model
 from dikmeans.monitoring.events import ProgressSink
 from dikmeans.monitoring.memory import images_per_shard
-from dikmeans.monitoring.progress import CallbackSupportMixin, Progress, StopRequested, with_callbacks
+from dikmeans.monitoring.progress import (
+    CallbackSupportMixin,
+    Progress,
+    StopRequested,
+    with_callbacks,
+)
 from dikmeans.outofcore.minibatch import FirstImages, absorb
 from dikmeans.outofcore.sources import open_source
 from dikmeans.outofcore.workers import open_dataset
@@ -54,7 +59,7 @@ from dikmeans.parameters import (
     Whole,
     check_parameters,
 )
-from dikmeans.preprocessing import PREPROCESSORS, Preprocessor, choose_preprocessing
+from dikmeans.preprocessing import PREPROCESSORS, Preprocessor, resolve_preprocessing
 from dikmeans.preprocessing.base import learning_indices
 from dikmeans.registration.api import align_to_nearest
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
@@ -397,7 +402,8 @@ class DIKMeans(
         self._check_parameters()
         with self._unchanged_on_error(), self._open(X, sample_weight) as dataset:
             schedule = self.schedule_for(len(dataset), self.image_shape_)
-            seeds, init = self._seeds(), self._first_centroids()
+            measure, init = self.measure_for(self.preprocessing_), self._first_centroids()
+            seeds = self._seeds()
             with (
                 open_store(checkpoint, seeds, lambda: self._fingerprint(dataset, seeds)) as store,
                 Progress(self, schedule, len(seeds), progress) as listeners,
@@ -405,7 +411,7 @@ class DIKMeans(
                 summary, run, state = store.summary, None, None
                 try:
                     for seed in store.seeds[summary.n_runs :]:
-                        run = Run(dataset, self.image_shape_, self._spec(), schedule, init, seed)
+                        run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
                         state = listeners.begin_run(summary.n_runs + 1, store.restore(run))
                         for state in run.states(state):  # seeds, phases, prototypes
                             store.save(run, state)
@@ -443,9 +449,7 @@ class DIKMeans(
             given_centroids=not isinstance(self.init, str),
         )
 
-    def partial_fit(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Let a batch of images move the centroids: for streams.
 
         The first images, `Search.sample_size` of them, are collected over as many calls as it
@@ -503,9 +507,10 @@ class DIKMeans(
         if self._first_images.complete:
             self._first_images = None
         schedule = self.schedule_for(len(dataset), self.image_shape_)
-        init, summary = self._first_centroids(), RunSummary()
+        measure, init = self.measure_for(self.preprocessing_), self._first_centroids()
+        summary = RunSummary()
         for seed in self._seeds():
-            run = Run(dataset, self.image_shape_, self._spec(), schedule, init, seed)
+            run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
             *_, state = run.states()
             summary = summary.including(run.result(state))
         assert summary.best is not None
@@ -686,16 +691,16 @@ class DIKMeans(
             self.search.check()
         resolve_solver(self.solver)
 
-    def _spec(self) -> MeasureSpec:
-        """The measure that was asked for, as the preprocessing wants it."""
+    def measure_for(self, preprocessing: Preprocessor) -> MeasureSpec:
+        """The measure that the parameters name, on pictures preprocessed in that way."""
         return MeasureSpec(
             warp=self.warp,
             landmarks=self.landmarks,
             smoothness=self.smoothness,
             direction=self.direction,
-            border=self.preprocessing_.border,
+            border=preprocessing.border,
             solver=self.solver,
-            unit_norm=self.direction == "image-to-centroid" and self.preprocessing_.unit_norm,
+            unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
         )
 
     def _seeds(self) -> list[int]:
@@ -828,13 +833,9 @@ class DIKMeans(
     def _learn(self, pictures: FloatArray) -> None:
         """Decide everything that was left to "auto", keep and log why; learn the preprocessing."""
         self.choices_ = {}
-        preprocessing = self.preprocessing
-        if isinstance(preprocessing, str) and preprocessing == "auto":
-            preprocessing, reason = choose_preprocessing(pictures)
-            self.choices_["preprocessing"] = Choice(preprocessing, reason)
-        if not isinstance(preprocessing, Preprocessor):
-            preprocessing = PREPROCESSORS[preprocessing]()
-        self.preprocessing_ = preprocessing.learn(pictures)
+        self.preprocessing_, why = resolve_preprocessing(self.preprocessing, pictures)
+        if why is not None:
+            self.choices_["preprocessing"] = Choice(self.preprocessing_.name, why)
         family = MeasureSpec(self.warp, self.landmarks).build(self.image_shape_).warp
         if isinstance(family, ThinPlate) and self.landmarks == "auto":
             reason = "enough to bend a stroke, too few to move single pixels"
@@ -911,7 +912,7 @@ class DIKMeans(
         precision = self.deformation_precision_
         if precision is not None:
             precision = precision[self.prototype_clusters_]
-        return self._spec().build(self.image_shape_, precision)
+        return self.measure_for(self.preprocessing_).build(self.image_shape_, precision)
 
 
 def _learning_numbers(n: int, weights: FloatArray | None) -> IntArray:

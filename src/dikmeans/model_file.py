@@ -225,7 +225,7 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model.preprocessing_ = preprocessing.restore(
         {**fitted["learned"], **arrays}, (channels, *shape[:2])
     )
-    n_parameters = 2 * model._spec().build(shape).n_basis
+    n_parameters = 2 * model.measure_for(model.preprocessing_).build(shape).n_basis
     precision = tensors.get("deformation_precision")
     expected = (model.n_clusters, n_parameters, n_parameters)
     if precision is not None and not is_precision(precision, expected):
@@ -278,9 +278,7 @@ def _read_assignment(tensors: dict[str, Array], n_clusters: int, n_basis: int) -
         if column.shape != (n,) or column.dtype != np.float64 or np.isinf(column).any():
             raise ValueError(f"{name} should be {n} numbers")
     if warps is not None and (
-        warps.shape != (n, 2, n_basis)
-        or warps.dtype != np.float32
-        or not np.isfinite(warps).all()
+        warps.shape != (n, 2, n_basis) or warps.dtype != np.float32 or not np.isfinite(warps).all()
     ):
         raise ValueError(f"warps should be finite numbers of shape {(n, 2, n_basis)}")
     return Assignment(**fields)  # type: ignore[arg-type]  # only warps may be None
@@ -334,7 +332,9 @@ def _check_pictures(tensors: dict[str, Array], n_clusters: int, shape: ImageShap
     is_whole = clusters.shape == (len(prototypes),) and clusters.dtype.kind == "i"
     complete = is_whole and np.array_equal(np.unique(clusters), np.arange(n_clusters))
     if not complete or (np.diff(clusters) < 0).any():
-        raise ValueError(f"prototype_clusters should name clusters 0 to {n_clusters - 1}, ascending")
+        raise ValueError(
+            f"prototype_clusters should name clusters 0 to {n_clusters - 1}, ascending"
+        )
     if weights.shape != (len(prototypes),) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"prototype_weights should be {len(prototypes)} weights")
 

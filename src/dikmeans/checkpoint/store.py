@@ -275,9 +275,7 @@ def encode_state(state: RunState) -> tuple[JSON, dict[str, Array]]:
     return record, tensors
 
 
-def decode_state(
-    run: Run, record: JSON, tensors: dict[str, Array], folder: Path
-) -> RunState:
+def decode_state(run: Run, record: JSON, tensors: dict[str, Array], folder: Path) -> RunState:
     """The state that `encode_state` and `write_fits` have kept."""
     phase, swaps = int(record["phase"]), record["swaps"]
     images = run.images_of(run.schedule.phases[phase])

@@ -106,10 +106,14 @@ def show_left_out(models: Sequence[Model]) -> None:
     models : sequence of Model
     """
     console = make_console(stderr=True)
-    for (library, extra), missing in groupby(models, key=lambda model: (model.library, model.extra)):
+    for (library, extra), missing in groupby(
+        models, key=lambda model: (model.library, model.extra)
+    ):
         titles = ", ".join(model.title for model in missing)
         console.print(
-            Text(f"Without {library}, left out: {titles}. pip install 'dikmeans[{extra}]' adds them.")
+            Text(
+                f"Without {library}, left out: {titles}. pip install 'dikmeans[{extra}]' adds them."
+            )
         )
 
 
@@ -125,7 +129,10 @@ def show_outcome(outcome: Outcome, results_path: Path, output: Path) -> None:
     for run, error in outcome.failed:
         message = " ".join(f"{type(error).__name__}: {error}".split())
         console.print(
-            Text(f"Failed: {run.model.name} on {run.task.name}, seed {run.seed}: {message}", style="red")
+            Text(
+                f"Failed: {run.model.name} on {run.task.name}, seed {run.seed}: {message}",
+                style="red",
+            )
         )
     if outcome.out_of_time:
         console.print(
@@ -133,7 +140,9 @@ def show_outcome(outcome: Outcome, results_path: Path, output: Path) -> None:
         )
     if outcome.elsewhere:
         console.print(f"{len(outcome.elsewhere)} runs were being made by another process.")
-    console.print(Text(f"Table: {output / 'table.md'}, {output / 'table.csv'}. Runs: {results_path}."))
+    console.print(
+        Text(f"Table: {output / 'table.md'}, {output / 'table.csv'}. Runs: {results_path}.")
+    )
 
 
 def show_stopped(results_path: Path, cells: Sequence[Cell]) -> None:
@@ -146,5 +155,7 @@ def show_stopped(results_path: Path, cells: Sequence[Cell]) -> None:
     """
     kept = sum(len(cell.records) for cell in cells)
     make_console(stderr=True).print(
-        Text(f"Stopped. {kept} finished runs of this table are in {results_path}; the same command goes on.")
+        Text(
+            f"Stopped. {kept} finished runs of this table are in {results_path}; the same command goes on."
+        )
     )

@@ -104,7 +104,9 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         _take_place(temporary, path, replace)
         _flush(path.parent)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # if it has taken its place, what stood there before
+        shutil.rmtree(
+            temporary, ignore_errors=True
+        )  # if it has taken its place, what stood there before
 
 
 def check_can_make(path: Path) -> None:

@@ -260,9 +260,7 @@ class Dataset(AbstractContextManager["Dataset"]):
 
         return move_centroids(measure, clustering.centroids, gather)
 
-    def evaluate(
-        self, measure: Measure, prototypes: FloatArray, clusters: IntArray
-    ) -> Assignment:
+    def evaluate(self, measure: Measure, prototypes: FloatArray, clusters: IntArray) -> Assignment:
         """Assign all images to fixed prototypes, from a cold start."""
         keep_warps = self.workers.in_memory
         shared = self.workers.share(measure), self.workers.share(prototypes)

@@ -17,7 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dikmeans._typing import Array, DType, FloatArray, IntArray
-from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file, write_tensors
+from dikmeans.io.tensor_file import (
+    TensorFileError,
+    read_tensor_file,
+    write_tensor_file,
+    write_tensors,
+)
 from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix

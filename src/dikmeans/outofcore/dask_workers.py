@@ -86,7 +86,9 @@ class DaskWorkers:
         self._futures.update(rows)
         shards = []
         for block, (first, stop) in zip(rows, pairwise(bounds), strict=True):
-            weight = None if weights is None else self._send(np.ascontiguousarray(weights[first:stop]))
+            weight = (
+                None if weights is None else self._send(np.ascontiguousarray(weights[first:stop]))
+            )
             shards.append(self.call(prepare, block, int(first), weight))
         return tuple(shards), bounds
 
@@ -150,7 +152,9 @@ class DaskWorkers:
             with scratch.explained():
                 atomic_link(path, place)
             handles.append(self.call(_read, place, shape))
-        self.fetch(self.call(len, fits) for fits in handles)  # damaged files are refused here and now
+        self.fetch(
+            self.call(len, fits) for fits in handles
+        )  # damaged files are refused here and now
         return handles
 
     def close(self) -> None:
@@ -190,7 +194,9 @@ def _add_up(values: list[Any]) -> Any:
 def _write(fits: PairFits, path: Path) -> int:
     """Write alignments where a worker is; the size of the file."""
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} where a Dask worker runs. {_SHARED}")
+        raise FileNotFoundError(
+            f"There is no folder {path.parent} where a Dask worker runs. {_SHARED}"
+        )
     write_fits(path, fits)
     return path.stat().st_size
 

@@ -106,9 +106,7 @@ def absorb(
     moved = update_step(
         measure, current, past + gather_sums(measure, members, current, batch.n_jobs)
     )
-    sizes = np.bincount(
-        assignment.prototypes, weights=batch_weights, minlength=len(prototypes)
-    )
+    sizes = np.bincount(assignment.prototypes, weights=batch_weights, minlength=len(prototypes))
     return Absorbed(
         moved.astype(prototypes.dtype),
         weights + sizes,

@@ -24,7 +24,9 @@ class Source:
         self.array = array
         self.shape: tuple[int, ...] = tuple(array.shape)
         self.dtype = np.dtype(array.dtype)
-        if not self.shape or any(isinstance(side, float) for side in self.shape):  # Dask's unknown is NaN
+        if not self.shape or any(
+            isinstance(side, float) for side in self.shape
+        ):  # Dask's unknown is NaN
             raise ValueError(
                 f"X has shape {self.shape}: the number of images must be known. With a Dask array call "
                 "X.compute_chunk_sizes() first."
@@ -124,7 +126,9 @@ class SpooledSource(Source):
             with self._scratch.explained():
                 stream.flush()
         if n == 0:
-            raise ValueError("X is an iterator without images: 0 sample(s), at least one image is needed.")
+            raise ValueError(
+                "X is an iterator without images: 0 sample(s), at least one image is needed."
+            )
         return n, shape, dtype
 
 

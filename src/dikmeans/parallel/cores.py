@@ -43,7 +43,9 @@ class Share:
             n_jobs = configured or 1
         if n_jobs == 0:
             raise ValueError("n_jobs=0: expected a number of threads, or -1 for all cores.")
-        if isinstance(backend, BACKENDS["sequential"]):  # joblib's word for: enough workers above us
+        if isinstance(
+            backend, BACKENDS["sequential"]
+        ):  # joblib's word for: enough workers above us
             n_jobs = 1
         worker = _dask_worker()
         self._asked = n_jobs

@@ -5,6 +5,9 @@ its own. ``DIKMeans(preprocessing="auto")`` chooses one from the pictures
 (`dikmeans.preprocessing.auto`) and keeps it as ``preprocessing_``.
 """
 
+from __future__ import annotations
+
+from dikmeans._typing import FloatArray
 from dikmeans.preprocessing.auto import choose_preprocessing
 from dikmeans.preprocessing.base import Identity, Preprocessor, UnitNorm
 from dikmeans.preprocessing.local_contrast import LocalContrast
@@ -16,6 +19,26 @@ PREPROCESSORS: dict[str | None, type[Preprocessor]] = {
 }
 """By the name that a user gives as ``preprocessing``."""
 
+
+def resolve_preprocessing(
+    preprocessing: str | Preprocessor | None, pictures: FloatArray
+) -> tuple[Preprocessor, str | None]:
+    """The preprocessing that was asked for, learned from pictures; and why, if it was "auto".
+
+    Parameters
+    ----------
+    preprocessing : str, Preprocessor or None
+        As in `DIKMeans`.
+    pictures : array of shape (n, C, rows, columns)
+    """
+    reason = None
+    if isinstance(preprocessing, str) and preprocessing == "auto":
+        preprocessing, reason = choose_preprocessing(pictures)
+    if not isinstance(preprocessing, Preprocessor):
+        preprocessing = PREPROCESSORS[preprocessing]()
+    return preprocessing.learn(pictures), reason
+
+
 __all__ = [
     "PREPROCESSORS",
     "Identity",
@@ -25,4 +48,5 @@ __all__ = [
     "UnitNorm",
     "Whitening",
     "choose_preprocessing",
+    "resolve_preprocessing",
 ]

@@ -66,7 +66,8 @@ class Grid:
         """The grid of 2 x 2 pixel blocks; axes that are short already keep their length."""
         axes = zip(self.shape, self.scale, self.offset, strict=True)
         halved = [
-            (-(-n // 2), s / 2, (o - 0.5) / 2) if n >= MIN_HALVED_LENGTH else (n, s, o) for n, s, o in axes
+            (-(-n // 2), s / 2, (o - 0.5) / 2) if n >= MIN_HALVED_LENGTH else (n, s, o)
+            for n, s, o in axes
         ]
         (rows, sr, o_r), (columns, sc, oc) = halved
         return Grid((rows, columns), (sr, sc), (o_r, oc))
@@ -99,4 +100,6 @@ class Grid:
         Along a flat axis each pixel stays in its own row or column.
         """
         own = self.indices().reshape(*self.shape, 2)
-        return np.where(np.array(self.scale) > 0, np.asarray(points) * self.scale + self.offset, own)
+        return np.where(
+            np.array(self.scale) > 0, np.asarray(points) * self.scale + self.offset, own
+        )

@@ -37,7 +37,9 @@ def pyramid_grids(shape: tuple[int, int]) -> tuple[Grid, ...]:
     return tuple(grids)
 
 
-def build_pyramid(pictures: np.ndarray, grids: tuple[Grid, ...], border: str) -> tuple[np.ndarray, ...]:
+def build_pyramid(
+    pictures: np.ndarray, grids: tuple[Grid, ...], border: str
+) -> tuple[np.ndarray, ...]:
     """Pictures (n, C, rows, columns) on each of `grids`, finest first."""
     levels = [pictures]
     for grid in grids[1:]:

@@ -194,7 +194,12 @@ class Alignments:
             prototypes[rows], status[rows] = columns[cheapest], fits.status[pairs]
             cost[rows] = costs[rows, k] = fits.costs[pairs]
         return replace(
-            self, prototypes=prototypes, cost=cost, costs=costs, parameters=parameters, status=status
+            self,
+            prototypes=prototypes,
+            cost=cost,
+            costs=costs,
+            parameters=parameters,
+            status=status,
         )
 
     def _check_labels(self, labels: ArrayLike) -> IntArray:
@@ -267,7 +272,9 @@ class Alignments:
         """The images in the frames of their centroids."""
         if self._measure.direction == "image-to-centroid":
             return self.warped
-        return from_channels_first(self._measure.render_at(self._images, self.aligned_grid), self._shape)
+        return from_channels_first(
+            self._measure.render_at(self._images, self.aligned_grid), self._shape
+        )
 
     @cached_property
     def folded(self) -> FloatArray:

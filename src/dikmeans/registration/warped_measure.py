@@ -110,7 +110,9 @@ class WarpedMeasure:
         self._families: dict[bool, Warp] = {False: warp, True: affine}
         self._embedding = warp.embed_affine(np.eye(affine.n_basis))
         self._bending = warp.bending + DISPLACEMENT_WEIGHT * warp.displacement
-        self._precision = self._bending_penalty(smoothness)[None] if precision is None else precision
+        self._precision = (
+            self._bending_penalty(smoothness)[None] if precision is None else precision
+        )
         self._cold = solver.cold_stages(len(self._grids))
         self._warm = solver.warm_stages()
         self._samplers = {
@@ -168,9 +170,7 @@ class WarpedMeasure:
         if affine:
             embedding = np.kron(np.eye(2), self._embedding)
             penalties, priors = (embedding.T @ q @ embedding for q in (penalties, priors))
-        return Problem(
-            self._samplers[key], penalties.astype(np.float32), priors.astype(np.float32)
-        )
+        return Problem(self._samplers[key], penalties.astype(np.float32), priors.astype(np.float32))
 
     # -- alignment -----------------------------------------------------------------------------
 
@@ -187,9 +187,7 @@ class WarpedMeasure:
             columns = np.arange(len(centroids))
         with single_blas_thread():
             problems = {key: self._problem(key, columns) for key in keys}
-            curvatures = {
-                key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys
-            }
+            curvatures = {key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys}
         return CentroidBank(centroids, levels, problems, curvatures)
 
     def align(
@@ -236,9 +234,7 @@ class WarpedMeasure:
         """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis)."""
         out = np.empty((len(which), pictures.shape[1], self.warp.grid.n_pixels), np.float32)
         templates = pad(pictures, self.border)
-        render_pairs(
-            self.sampler, templates, np.asarray(which), np.ascontiguousarray(deltas), out
-        )
+        render_pairs(self.sampler, templates, np.asarray(which), np.ascontiguousarray(deltas), out)
         return out.reshape(len(which), *pictures.shape[1:])
 
     def render_at(self, pictures: FloatArray, pixels: FloatArray) -> FloatArray:

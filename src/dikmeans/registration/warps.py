@@ -227,7 +227,8 @@ class ThinPlate(Warp):
         self.landmarks = landmarks
         half = [n / max(shape) for n in shape]
         sides = [
-            np.linspace(-h, h, g) if g > 1 else np.zeros(1) for h, g in zip(half, landmarks, strict=True)
+            np.linspace(-h, h, g) if g > 1 else np.zeros(1)
+            for h, g in zip(half, landmarks, strict=True)
         ]
         self._positions = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
         self._affine = Affine(shape)

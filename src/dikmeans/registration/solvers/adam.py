@@ -10,8 +10,8 @@ from numba import njit
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
-from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 from dikmeans.registration.sampling import FAST
+from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
 

@@ -21,8 +21,8 @@ from scipy import linalg
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
-from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 from dikmeans.registration.sampling import FAST
+from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
 
@@ -95,7 +95,8 @@ class QuasiNewton(Solver):
             hessian = problem.priors[k].astype(float)
             for channel in centroid:
                 slopes = [
-                    (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel)) * scale
+                    (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel))
+                    * scale
                     for axis, scale in enumerate(sampler.scale)
                 ]
                 jacobian = np.concatenate([sampler.phi * slope.ravel() for slope in slopes])

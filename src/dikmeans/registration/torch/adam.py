@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from dikmeans.registration.torch.slots import Slots
 from dikmeans.registration.solvers import Adam, Status
+from dikmeans.registration.torch.slots import Slots
 
 _KEEP_MEAN, _KEEP_SQUARE, _TINY = 0.9, 0.999, 1e-8
 
@@ -30,7 +30,9 @@ class AdamDescent:
     def minimize(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Improve `deltas` (n_pairs, n_parameters) in place; returns costs and status."""
         costs = torch.empty(len(deltas), device=deltas.device)
-        status = torch.full((len(deltas),), int(Status.BUDGET), dtype=torch.int8, device=deltas.device)
+        status = torch.full(
+            (len(deltas),), int(Status.BUDGET), dtype=torch.int8, device=deltas.device
+        )
         start = torch.zeros((self._slots.n_slots, self._slots.n_parameters), device=deltas.device)
         for pairs, slots in self._slots.blocks():
             start[slots] = deltas[pairs]

@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dikmeans.registration.torch.sampling import DeviceSampler, Templates, full_blocks, n_slots, upload
+from dikmeans.registration.torch.sampling import (
+    DeviceSampler,
+    Templates,
+    full_blocks,
+    n_slots,
+    upload,
+)
 
 # Largest whole number that a sum may reach.
 _CEILING = 2.0**62
@@ -33,10 +39,14 @@ def back_project(
     shares = weights / np.where(totals > 0, totals, 1.0)[labels]
     largest = float(np.abs(padded).max(initial=0)) + float(np.abs(targets).max(initial=0)) or 1.0
     unit_push, unit_mass = (reach * sampler.n_pixels / _CEILING for reach in (largest, 1.0))
-    push_sums = torch.zeros((push.shape[1], len(padded) * templates.size), dtype=torch.int64, device=device)
+    push_sums = torch.zeros(
+        (push.shape[1], len(padded) * templates.size), dtype=torch.int64, device=device
+    )
     mass_sums = torch.zeros(len(padded) * templates.size, dtype=torch.int64, device=device)
 
-    members = full_blocks(len(labels), n_slots(targets[0].size, device), labels, shares, targets, deltas)
+    members = full_blocks(
+        len(labels), n_slots(targets[0].size, device), labels, shares, targets, deltas
+    )
     for _, (some_labels, some_shares, some_targets, some_deltas) in members:
         first = upload(some_labels * templates.size, device).int()
         share = upload(some_shares, device)[:, None]

@@ -9,16 +9,21 @@ import torch
 
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.measure import Direction
-from dikmeans.registration.warped_measure import WarpedMeasure
+from dikmeans.registration.objective import Pairs, Problem
+from dikmeans.registration.sampling import pad
+from dikmeans.registration.solvers import Adam, QuasiNewton, Solver
 from dikmeans.registration.torch.adam import AdamDescent
 from dikmeans.registration.torch.adjoint import back_project
 from dikmeans.registration.torch.quasi_newton import QuasiNewtonDescent
-from dikmeans.registration.torch.sampling import NUMBERS_AT_ONCE, DeviceSampler, render_pairs, upload
+from dikmeans.registration.torch.sampling import (
+    NUMBERS_AT_ONCE,
+    DeviceSampler,
+    render_pairs,
+    upload,
+)
 from dikmeans.registration.torch.slots import Slots, evaluate_pairs
-from dikmeans.registration.objective import Pairs, Problem
-from dikmeans.registration.solvers import Adam, QuasiNewton, Solver
+from dikmeans.registration.warped_measure import WarpedMeasure
 from dikmeans.registration.warps import Border, Warp
-from dikmeans.registration.sampling import pad
 
 
 class Descent(Protocol):
@@ -28,9 +33,7 @@ class Descent(Protocol):
         """Improve `deltas` (n_pairs, n_parameters) in place; returns costs and status."""
 
 
-def _descent(
-    solver: Solver, slots: Slots, curvature: torch.Tensor, evaluations: int
-) -> Descent:
+def _descent(solver: Solver, slots: Slots, curvature: torch.Tensor, evaluations: int) -> Descent:
     if isinstance(solver, QuasiNewton):
         return QuasiNewtonDescent(solver, slots, curvature, evaluations)
     assert isinstance(solver, Adam)  # there are no others

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import torch
 
-from dikmeans.registration.torch.slots import Slots
 from dikmeans.registration.solvers.base import Status
 from dikmeans.registration.solvers.quasi_newton import (
     COST_FLOOR,
@@ -19,6 +18,7 @@ from dikmeans.registration.solvers.quasi_newton import (
     SUFFICIENT_GAIN,
     QuasiNewton,
 )
+from dikmeans.registration.torch.slots import Slots
 
 _GOES_ON = -1
 
@@ -45,7 +45,9 @@ class QuasiNewtonDescent:
         self._inverse = torch.zeros((n, p, p), device=device)
         self._here, self._gradient, self._direction = torch.zeros((3, n, p), device=device)
         self._cost, self._slope, self._length = torch.zeros((3, n), device=device)
-        self._used, self._tries, self._small_gains = torch.zeros((3, n), dtype=torch.int32, device=device)
+        self._used, self._tries, self._small_gains = torch.zeros(
+            (3, n), dtype=torch.int32, device=device
+        )
         # past steps, the latest first; one that is forgotten, or never was, has weight zero
         self._steps, self._changes = torch.zeros((2, solver.memory, n, p), device=device)
         self._weights = torch.zeros((solver.memory, n), device=device)
@@ -63,7 +65,11 @@ class QuasiNewtonDescent:
             done = torch.nonzero((outcome != _GOES_ON) & (self._pair >= 0))[:, 0]
             if len(done):
                 pairs = self._pair[done]
-                deltas[pairs], costs[pairs], status[pairs] = self._here[done], self._cost[done], outcome[done]
+                deltas[pairs], costs[pairs], status[pairs] = (
+                    self._here[done],
+                    self._cost[done],
+                    outcome[done],
+                )
                 busy -= len(done)
                 self._fill(done, deltas)
         return costs, status

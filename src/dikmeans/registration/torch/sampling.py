@@ -117,7 +117,10 @@ def render_pairs(
     out = np.empty((len(which), templates.n_channels, sampler.n_pixels), np.float32)
     size = n_slots(out[:1].size, sampler.device)
     for rows, (some, warps) in full_blocks(len(which), size, which * templates.size, deltas):
-        first, places = upload(some, sampler.device).int(), sampler.places(upload(warps, sampler.device))
+        first, places = (
+            upload(some, sampler.device).int(),
+            sampler.places(upload(warps, sampler.device)),
+        )
         values = templates.sample(first, places).transpose(1, 2)
         out[rows] = values[: rows.stop - rows.start].cpu().numpy()
     return out

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import torch
 
-from dikmeans.registration.torch.sampling import DeviceSampler, Templates, n_slots, upload
 from dikmeans.registration.objective import Pairs, Problem
+from dikmeans.registration.torch.sampling import DeviceSampler, Templates, n_slots, upload
 
 
 class Slots:
