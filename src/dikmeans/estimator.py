@@ -32,6 +32,7 @@ from dikmeans.images import (
     table_rules,
     to_channels_first,
 )
+from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.history import History
 from dikmeans.kmeans.run import Run, RunResult, RunState
@@ -413,7 +414,7 @@ class DIKMeans(
                     for seed in store.seeds[summary.n_runs :]:
                         run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
                         state = listeners.begin_run(summary.n_runs + 1, store.restore(run))
-                        for state in run.states(state):  # seeds, phases, prototypes
+                        for state in run.states(state):  # noqa: B020 -- seeds, phases, prototypes
                             store.save(run, state)
                             listeners.tell(state)
                         assert state is not None
@@ -553,7 +554,9 @@ class DIKMeans(
     @property
     def cluster_weights_(self) -> FloatArray:
         """Weight of the members of each cluster (K,): their number, without sample weights."""
-        return np.bincount(self.prototype_clusters_, weights=self.prototype_weights_)
+        return weight_per_cluster(
+            self.prototype_clusters_, self.prototype_weights_, self.n_clusters
+        )
 
     def predict(self, X: Any) -> IntArray:
         """The cluster of each image, an int array of shape (N,)."""
@@ -746,14 +749,14 @@ class DIKMeans(
             return Dataset.in_memory(images, weights, self.n_jobs)
         with ExitStack() as in_case_of_error:
             in_case_of_error.callback(source.close)
-            weights = None if sample_weight is None else check_weights(sample_weight, len(source))
-            numbers = _learning_numbers(len(source), weights)
+            given = None if sample_weight is None else check_weights(sample_weight, len(source))
+            numbers = _learning_numbers(len(source), given)
             few, _ = self._check_images(source.take(numbers), None, reset=True, numbers=numbers)
-            self._check_enough(np.broadcast_to(1.0, len(source)) if weights is None else weights)
+            self._check_enough(np.broadcast_to(1.0, len(source)) if given is None else given)
             dataset = in_case_of_error.enter_context(
                 open_dataset(
                     source,
-                    weights,
+                    given,
                     shape=self.image_shape_,
                     dtype=few.dtype,
                     preprocessing=self.preprocessing_,
