@@ -101,7 +101,7 @@ class Grid:
     def to_pixels(self, points: FloatArray) -> FloatArray:
         """Fractional pixel indices of frame points (..., rows, columns, 2), one per pixel.
 
-        Along a flat axis each pixel stays in its indices row or column.
+        Along a flat axis each pixel stays in its own row or column.
         """
         indices = self.indices().reshape(*self.shape, 2)
         return np.where(
