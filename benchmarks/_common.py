@@ -36,7 +36,11 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A Markdown table on standard output, each row as soon as it is known."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(str(c).rjust(len(h)) for c, h in zip(cells, header, strict=True)) + " |"
+        return (
+            "| "
+            + " | ".join(str(c).rjust(len(h)) for c, h in zip(cells, header, strict=True))
+            + " |"
+        )
 
     print(line(header))
     print("|" + "|".join("-" * (len(h) + 1) + ":" for h in header) + "|", flush=True)

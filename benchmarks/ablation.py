@@ -66,7 +66,10 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
     "the forms": (
         Variant("one form a cluster", {"n_prototypes": 1}),
         *(
-            Variant(f"up to {most}", constants={"dikmeans.kmeans.prototypes.AUTO_FORMS": PrototypeRule(most, 25)})
+            Variant(
+                f"up to {most}",
+                constants={"dikmeans.kmeans.prototypes.AUTO_FORMS": PrototypeRule(most, 25)},
+            )
             for most in (2, 4, 8)
         ),
         Variant("ceiling, one form", {"n_prototypes": 1}, ceiling=True),
@@ -74,7 +77,9 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
     ),
     "the direction": (
         Variant("centroid onto image (default)"),
-        Variant("image onto centroid", {"direction": "image-to-centroid", "unit_norm_centroids": True}),
+        Variant(
+            "image onto centroid", {"direction": "image-to-centroid", "unit_norm_centroids": True}
+        ),
     ),
     "the pictures": (
         Variant("auto (default)"),
@@ -95,7 +100,11 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
             for width in (0.04, 0.06, 0.08, 0.12)
         ),
         *(
-            Variant(f"faint below {faint}", {"normalize": "strokes"}, {f"{_PICTURES}.strokes.FAINT": faint})
+            Variant(
+                f"faint below {faint}",
+                {"normalize": "strokes"},
+                {f"{_PICTURES}.strokes.FAINT": faint},
+            )
             for faint in (0.1, 1.0)
         ),
         Variant("ceiling of strokes", {"normalize": "strokes"}, ceiling=True),
@@ -137,7 +146,9 @@ def measure(variant: Variant, data: Any, seeds: list[int]) -> list[str]:
     parameters = dict(variant.parameters)
     if variant.ceiling:
         labels = data.train.labels
-        parameters["init"] = np.stack([train[labels == k].mean(axis=0) for k in range(data.n_classes)])
+        parameters["init"] = np.stack(
+            [train[labels == k].mean(axis=0) for k in range(data.n_classes)]
+        )
         seeds = seeds[:1]
     runs = []
     with contextlib.ExitStack() as patches:
@@ -155,7 +166,9 @@ def measure(variant: Variant, data: Any, seeds: list[int]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", nargs="+", default=["mnist", "arabic-characters", "rock-paper-scissors"])
+    parser.add_argument(
+        "--data", nargs="+", default=["mnist", "arabic-characters", "rock-paper-scissors"]
+    )
     parser.add_argument("--questions", nargs="+", default=list(QUESTIONS), choices=list(QUESTIONS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--train-size", type=int, default=1000)
@@ -164,7 +177,9 @@ def main() -> None:
     for name in options.data:
         data = get_task(name).load(options.train_size, download=False)
         for question in options.questions:
-            print(f"\n{data.title}, {len(data.train)} training images, seeds {options.seeds}: {question}\n")
+            print(
+                f"\n{data.title}, {len(data.train)} training images, seeds {options.seeds}: {question}\n"
+            )
             rows = ([v.title, *measure(v, data, options.seeds)] for v in QUESTIONS[question])
             print_table([question, "label-free (%)", "all seeds (%)", "mean distortion"], rows)
 

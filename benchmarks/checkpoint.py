@@ -40,7 +40,9 @@ class MeteredFit:
             write(checkpoint, *args, **kwargs)
             self.seconds += time.perf_counter() - clock
             self.count += 1
-            self.n_bytes = max(self.n_bytes, sum(path.stat().st_size for path in self._folder.iterdir()))
+            self.n_bytes = max(
+                self.n_bytes, sum(path.stat().st_size for path in self._folder.iterdir())
+            )
 
         Checkpoint._write = metered  # type: ignore[method-assign]
         try:
@@ -67,7 +69,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help="where the checkpoints go; by default a temporary folder")
+    parser.add_argument(
+        "--folder", type=Path, help="where the checkpoints go; by default a temporary folder"
+    )
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--warps", nargs="+", default=["none", "affine", "tps"])
     options = parser.parse_args()

@@ -53,7 +53,9 @@ def cluster(n_workers: int, folder: Path) -> Iterator[tuple[str, list[psutil.Pro
         "127.0.0.1",
     ]
     commands = [["distributed.cli.dask_scheduler", *common, "--port", "0"]]
-    commands += n_workers * [["distributed.cli.dask_worker", *common, "--nthreads", "1", "--no-nanny"]]
+    commands += n_workers * [
+        ["distributed.cli.dask_worker", *common, "--nthreads", "1", "--no-nanny"]
+    ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     processes = []
     with ExitStack() as stack:
@@ -89,7 +91,9 @@ def bytes_so_far() -> int:
             with socket.socket(fileno=os.dup(int(entry.name))) as connection:
                 if connection.type == socket.SOCK_STREAM and connection.family == socket.AF_INET:
                     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-                    total += sum(struct.unpack_from("=QQ", info, 120))  # bytes acked, bytes received
+                    total += sum(
+                        struct.unpack_from("=QQ", info, 120)
+                    )  # bytes acked, bytes received
         except OSError:  # closed in the meantime, or listening
             continue
     return total
@@ -157,7 +161,8 @@ def main() -> None:
             for name, job in jobs.items():
                 found[name].append(job())
     seconds = {
-        name: float(np.median([s for run in runs for s in run.seconds])) for name, runs in found.items()
+        name: float(np.median([s for run in runs for s in run.seconds]))
+        for name, runs in found.items()
     }
     state = state_bytes(options.images, N_CLUSTERS, N_BASIS)
     print(

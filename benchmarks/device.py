@@ -28,7 +28,9 @@ from dikmeans.kmeans.centroid_update import Members, rule_for
 N_CENTROIDS, REPEATS = 10, 3
 
 
-def timings(measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray) -> Iterator[list[str]]:
+def timings(
+    measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray
+) -> Iterator[list[str]]:
     """Seconds of each kind of work, and the ratio to the compiled loops, a row a kind."""
     compiled = measures["compiled"]
     bank, warm = compiled.bank(centroids), compiled.bank(centroids, warm=True)
@@ -48,7 +50,9 @@ def timings(measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray)
         yield [name, *(f"{s:.2f} s ({s / seconds[0]:.2f})" for s in seconds)]
 
 
-def distances(measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray) -> Iterator[list[str]]:
+def distances(
+    measures: dict[str, Any], images: np.ndarray, centroids: np.ndarray
+) -> Iterator[list[str]]:
     """How far costs are from the compiled ones, a row an measure."""
     costs = {}
     for name, measure in measures.items():
@@ -56,7 +60,9 @@ def distances(measures: dict[str, Any], images: np.ndarray, centroids: np.ndarra
     noise = np.random.default_rng(0).normal(scale=2e-7, size=images.shape)
     shaken = (images * (1 + noise)).astype(np.float32)
     compiled = measures["compiled"]
-    costs["compiled, shaken"] = fit_images(compiled, shaken, compiled.bank(centroids), n_jobs=1).costs
+    costs["compiled, shaken"] = fit_images(
+        compiled, shaken, compiled.bank(centroids), n_jobs=1
+    ).costs
     expected = costs.pop("compiled")
     own = np.arange(len(images)), expected.argmin(axis=1)
     for name, found in costs.items():

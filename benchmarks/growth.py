@@ -41,7 +41,9 @@ def pictures(n: int, side: int) -> np.ndarray:
 
 
 def print_growth(growth: Growth) -> None:
-    powers = [["", *(f"{power:.2f}" for power in growth.local_powers(name))] for name in growth.seconds]
+    powers = [
+        ["", *(f"{power:.2f}" for power in growth.local_powers(name))] for name in growth.seconds
+    ]
     columns = [
         [f"{v}" if growth.axis.power == 1 else f"{v} x {v}" for v in growth.values],
         *([f"{seconds:.2f}" for seconds in times] for times in growth.seconds.values()),
@@ -60,7 +62,9 @@ def main() -> None:
     growths = []
     for name, values in SWEEPS.items():
         base = BASE_OF_LARGE_PICTURES if name == "side" else BASE
-        growths.append(measure_growth(name, values[:-1] if options.quick else values, pictures, base))
+        growths.append(
+            measure_growth(name, values[:-1] if options.quick else values, pictures, base)
+        )
         print_growth(growths[-1])
     options.output.parent.mkdir(parents=True, exist_ok=True)
     time_growth(growths).savefig(options.output, dpi=110)

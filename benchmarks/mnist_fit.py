@@ -31,7 +31,9 @@ def main() -> None:
     rows = []
     for seed in options.seeds:
         clock = time.perf_counter()
-        model = DIKMeans(10, warp=options.warp, random_state=seed, verbose=options.verbose).fit(train.images)
+        model = DIKMeans(10, warp=options.warp, random_state=seed, verbose=options.verbose).fit(
+            train.images
+        )
         seconds = time.perf_counter() - clock
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         accuracy = 100 * clustering_accuracy(test.labels, model.predict(test.images))
@@ -46,7 +48,15 @@ def main() -> None:
             ]
         )
     print_table(
-        ["seed", "mean distortion", "test accuracy (%)", "minutes", "iterations", "peak memory (GiB)"], rows
+        [
+            "seed",
+            "mean distortion",
+            "test accuracy (%)",
+            "minutes",
+            "iterations",
+            "peak memory (GiB)",
+        ],
+        rows,
     )
 
 

@@ -29,7 +29,9 @@ def vote(costs: np.ndarray, labels: np.ndarray, k: int, n_classes: int) -> np.nd
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", nargs="+", default=["rock-paper-scissors", "face-pose", "face-pose-box"])
+    parser.add_argument(
+        "--data", nargs="+", default=["rock-paper-scissors", "face-pose", "face-pose-box"]
+    )
     parser.add_argument("--train-size", type=int, default=500)
     parser.add_argument("--neighbours", type=int, nargs="+", default=[1, 5, 15])
     parser.add_argument(
@@ -47,7 +49,9 @@ def main() -> None:
             choice = choose_normaliser(pictures[1]) if normalize == "auto" else normalize
             normalise = NORMALISERS[choice].learn(pictures[1])
             test, train = (normalise(some)[:, 0] for some in pictures)
-            print(f"\n{data.title}, {len(train)} training images, {len(test)} test images, {choice!r}\n")
+            print(
+                f"\n{data.title}, {len(train)} training images, {len(test)} test images, {choice!r}\n"
+            )
             rows = []
             for warp in ("none", "affine", "tps"):
                 costs = pairwise_cost(test, train, warp=warp)

@@ -86,7 +86,12 @@ class Peak:
 
 def fit_under_limit(path: Path, streamed: bool, max_iter: int) -> dict[str, object]:
     """To be called in a process of its own: fit, with no more memory than foretold."""
-    parameters = {"n_clusters": N_CLUSTERS, "search_size": SEARCH_SIZE, "random_state": 0, "n_swaps": 2}
+    parameters = {
+        "n_clusters": N_CLUSTERS,
+        "search_size": SEARCH_SIZE,
+        "random_state": 0,
+        "n_swaps": 2,
+    }
     few = np.array(np.load(path, mmap_mode="r")[:200])
     DIKMeans(**{**parameters, "search_size": 100}, max_iter=1).fit(few)  # compiled and imported
     n_images = len(np.load(path, mmap_mode="r"))
@@ -110,7 +115,11 @@ def fit_under_limit(path: Path, streamed: bool, max_iter: int) -> dict[str, obje
 def in_own_process(path: Path, streamed: bool, max_iter: int) -> dict[str, object]:
     command = [sys.executable, __file__, "--fit", str(path), "--max-iter", str(max_iter)]
     done = subprocess.run(
-        command + ["--streamed"] * streamed, capture_output=True, text=True, check=False, env=os.environ
+        command + ["--streamed"] * streamed,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
     )
     if done.returncode:
         return {"error": (done.stderr.strip() or "killed").splitlines()[-1]}

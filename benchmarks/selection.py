@@ -47,7 +47,9 @@ FAMILIES = {
         {"n_clusters": [5, 8, 10, 13, 20]},
     ),
 }
-AFFINE_REFERENCE = DIKMeans(1, warp="affine", curriculum=False, n_swaps=0, max_iter=10, random_state=0)
+AFFINE_REFERENCE = DIKMeans(
+    1, warp="affine", curriculum=False, n_swaps=0, max_iter=10, random_state=0
+)
 OF_FITTED = {
     "distortion": TrainingDistortion(),
     "reference": ReferenceDistortion(),
@@ -78,7 +80,9 @@ def study(
     for setting in ParameterGrid(grid):
         estimator.set_params(**setting)
         runs = [judge(estimator, X, y, seed) for seed in seeds]
-        rows.append({"setting": setting} | {key: np.mean([run[key] for run in runs]) for key in runs[0]})
+        rows.append(
+            {"setting": setting} | {key: np.mean([run[key] for run in runs]) for key in runs[0]}
+        )
         print(setting, {key: round(float(rows[-1][key]), 4) for key in runs[0]}, flush=True)
     return rows
 
@@ -95,7 +99,11 @@ def summary_lines(rows: list[dict]) -> list[str]:
         lines.append(
             f"| {name} | {spearmanr(score, accuracy).statistic:+.2f} | {accuracy[score.argmax()]:.1f} |"
         )
-    return [*lines, "", f"Best setting by labels {accuracy.max():.1f} %, median {np.median(accuracy):.1f} %."]
+    return [
+        *lines,
+        "",
+        f"Best setting by labels {accuracy.max():.1f} %, median {np.median(accuracy):.1f} %.",
+    ]
 
 
 def detail_lines(rows: list[dict]) -> list[str]:

@@ -97,7 +97,9 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=50)
     options = parser.parse_args()
     images = digits(1000)[0][:, 0]
-    readings = np.zeros((options.rounds, len(Reading._fields)), int)  # made beforehand: it must not grow
+    readings = np.zeros(
+        (options.rounds, len(Reading._fields)), int
+    )  # made beforehand: it must not grow
     begin = time.perf_counter()
 
     def lines():

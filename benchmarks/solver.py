@@ -91,7 +91,8 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
     measure = make_measure((28, 28), **settings)
     steps = CHECKPOINTS[-1]
     reached = {
-        rate: adam_in_torch(images[:BATCH], centroids, measure, rate, steps)[0] for rate in LEARNING_RATES
+        rate: adam_in_torch(images[:BATCH], centroids, measure, rate, steps)[0]
+        for rate in LEARNING_RATES
     }
     rows = []
     curves: dict[float, tuple[np.ndarray, np.ndarray]] = {}
@@ -105,7 +106,9 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
             cost, spent = ours(images, centroids, settings, budget)
             if cost <= target:
                 spent = float(
-                    np.median([spent, *(ours(images, centroids, settings, budget)[1] for _ in range(2))])
+                    np.median(
+                        [spent, *(ours(images, centroids, settings, budget)[1] for _ in range(2))]
+                    )
                 )
                 break
         rows.append(
@@ -140,7 +143,9 @@ if __name__ == "__main__":
     torch.set_num_threads(N_THREADS)
     clock = time.perf_counter()
     ours(digits(4)[0], digits(2)[0], {"landmarks": 4, "direction": "image-to-centroid"}, 15)
-    print(f"compilation (or loading from the cache) of our loops: {time.perf_counter() - clock:.1f} s\n")
+    print(
+        f"compilation (or loading from the cache) of our loops: {time.perf_counter() - clock:.1f} s\n"
+    )
     header = [
         "landmarks",
         "smoothness",

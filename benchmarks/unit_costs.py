@@ -47,7 +47,9 @@ def main() -> None:
     images = digits(n)[0]
     raw = (images / images.max() * 255).astype(np.uint8).reshape(n, *SHAPE)
     weights = np.ones(n)
-    print(f"{n:,} images of 28 x 28 pixels, 4 x 4 landmarks, one thread; load {os.getloadavg()[0]:.1f}\n")
+    print(
+        f"{n:,} images of 28 x 28 pixels, 4 x 4 landmarks, one thread; load {os.getloadavg()[0]:.1f}\n"
+    )
     measure = make_measure(SHAPE)
 
     def row(k: int, folder: Path) -> list[str]:
@@ -93,7 +95,9 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         print_table(header, (row(k, Path(folder)) for k in (10, 50, 100)))
-    print(f"\nimages: {int(np.prod(SHAPE))} bytes each as uint8, {int(np.prod(SHAPE)) * 4} normalised")
+    print(
+        f"\nimages: {int(np.prod(SHAPE))} bytes each as uint8, {int(np.prod(SHAPE)) * 4} normalised"
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ SCIPY_MODES = {"zero": "grid-constant", "edge": "nearest"}
 
 def locate(sampler, delta):
     """Coordinates (2, n_pixels) in the padded template: base + scale * delta Phi."""
-    phi, base, scale = (np.asarray(a, dtype=float) for a in (sampler.phi, sampler.base, sampler.scale))
+    phi, base, scale = (
+        np.asarray(a, dtype=float) for a in (sampler.phi, sampler.base, sampler.scale)
+    )
     return base + scale[:, None] * (np.asarray(delta, dtype=float) @ phi)
 
 
@@ -61,7 +63,9 @@ def evaluate(problem, pairs, pair, delta):
         cost += gain * (difference**2).sum()
         pull += gain * difference * slopes_of(corners, fractions)
     phi, scale = sampler.phi.astype(float), sampler.scale.astype(float)
-    gradient = 2 * scale[:, None] * (pull @ phi.T) + 2 * (penalty @ delta.ravel()).reshape(delta.shape)
+    gradient = 2 * scale[:, None] * (pull @ phi.T) + 2 * (penalty @ delta.ravel()).reshape(
+        delta.shape
+    )
     return cost + delta.ravel() @ penalty @ delta.ravel(), gradient
 
 
@@ -104,7 +108,10 @@ def bfgs_inverse(inverse, steps, changes):
 def render(picture, pixels, border):
     """A picture (rows, columns) at the fractional pixel indices (..., 2), by scipy."""
     return ndimage.map_coordinates(
-        np.asarray(picture, dtype=float), np.moveaxis(pixels, -1, 0), order=1, mode=SCIPY_MODES[border]
+        np.asarray(picture, dtype=float),
+        np.moveaxis(pixels, -1, 0),
+        order=1,
+        mode=SCIPY_MODES[border],
     )
 
 

@@ -123,7 +123,8 @@ class TestStack:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        "shape", [(28,), (28, 28, 1, 1), (0, 5), (-2, 3), (2.5, 3), "ab", 28, None, ((2, 3),), ("2", "3")]
+        "shape",
+        [(28,), (28, 28, 1, 1), (0, 5), (-2, 3), (2.5, 3), "ab", 28, None, ((2, 3),), ("2", "3")],
     )
     def test_what_is_no_shape_is_refused(self, shape):
         with pytest.raises(ValueError, match="image_shape="):
@@ -166,7 +167,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
     )
-    def test_the_first_picture_that_is_not_finite_is_named_and_the_others_counted(self, value, word):
+    def test_the_first_picture_that_is_not_finite_is_named_and_the_others_counted(
+        self, value, word
+    ):
         table = np.zeros((6, 4))
         table[2, 3] = table[5, 0] = value
         with pytest.raises(

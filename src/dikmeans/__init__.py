@@ -1,37 +1,59 @@
 """Interpretable, deformation-invariant clustering of images.
 
-`DIKMeans` is the estimator; `dikmeans.registration` has the measure alone; `dikmeans.registration` the deformations.
+`DIKMeans` is the estimator; `pairwise_cost` and `align` are the measure without the clustering.
 
-Names are imported when they are first used: compilers and scikit-learn take seconds to load, and the command
-line's ``--help`` needs neither.
+Names are imported when they are first used: compilers and scikit-learn take seconds to load, and
+the command line's ``--help`` needs neither.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dikmeans.registration import pairwise_cost
-    from dikmeans.kmeans import DIKMeans
+    from dikmeans import datasets, evaluation, plot, preprocessing, registration
+    from dikmeans.estimator import DIKMeans
+    from dikmeans.kmeans.schedule import Search
+    from dikmeans.registration import align, pairwise_cost
 
     __version__: str
 
-__all__ = ["DIKMeans", "__version__", "pairwise_cost"]
+__all__ = [
+    "DIKMeans",
+    "Search",
+    "__version__",
+    "align",
+    "datasets",
+    "evaluation",
+    "pairwise_cost",
+    "plot",
+    "preprocessing",
+    "registration",
+]
 
-_HOMES = {"DIKMeans": "dikmeans.kmeans", "pairwise_cost": "dikmeans.registration"}
+_ORIGIN = {
+    "DIKMeans": "dikmeans.estimator",
+    "Search": "dikmeans.kmeans.schedule",
+    "align": "dikmeans.registration",
+    "pairwise_cost": "dikmeans.registration",
+}
+_PACKAGES = {"datasets", "evaluation", "plot", "preprocessing", "registration"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    value: object
     if name == "__version__":
         from importlib.metadata import version
 
-        value: Any = version("dikmeans")
-    elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
+        value = version("dikmeans")
+    elif name in _ORIGIN:
+        value = getattr(import_module(_ORIGIN[name]), name)
+    elif name in _PACKAGES:
+        value = import_module(f"dikmeans.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value  # asked once
+    globals()[name] = value  # the next access does not come here
     return value
 
 

@@ -42,7 +42,9 @@ def run(n_images: int, seed: int, output: Path) -> None:
     if n_images < len(images):
         chosen = np.random.default_rng(seed).permutation(len(images))[:n_images]
         images, labels = images[chosen], labels[chosen]
-    print(f"{len(images):,} handwritten digits, 28 x 28; 10 clusters; seed {seed}; no labels are used\n")
+    print(
+        f"{len(images):,} handwritten digits, 28 x 28; 10 clusters; seed {seed}; no labels are used\n"
+    )
     print(f"{'model':<12} {'distortion':>10} {'accuracy':>9} {'seconds':>8}")
     rows: dict[str, Any] = {}
     for name, warp in FAMILY.items():
@@ -54,14 +56,18 @@ def run(n_images: int, seed: int, output: Path) -> None:
         print(f"{name:<12} {model.inertia_:>10.1f} {accuracy:>7.1f} % {seconds:>8.1f}", flush=True)
         rows.setdefault("start", model.init_centers_)
         rows[name] = model.cluster_centers_
-    centroid_rows(rows, title=f"Centroids of {len(images):,} handwritten digits").savefig(output, dpi=150)
+    centroid_rows(rows, title=f"Centroids of {len(images):,} handwritten digits").savefig(
+        output, dpi=150
+    )
     print(f"\nThe centroids: {output.resolve()}")
 
 
 def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description="Cluster real digits with three kinds of K-means.")
-    parser.add_argument("--images", type=int, default=5000, help="how many digits (default: all 5,000)")
+    parser.add_argument(
+        "--images", type=int, default=5000, help="how many digits (default: all 5,000)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("out/demo-centroids.png"))
     options = parser.parse_args()

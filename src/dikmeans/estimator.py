@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import (
@@ -14,136 +14,158 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dikmeans.registration import Adam, Solver, make_measure
-from dikmeans.registration.warped_measure import DIRECTIONS
-from dikmeans.registration.measure import DEFAULT_DIRECTION, DEFAULT_SMOOTHNESS
-from dikmeans.registration.solvers import SOLVERS, make_solver
-from dikmeans.checkpoint.store import open_memory
+from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, IntArray, PathLike
 from dikmeans.checkpoint.fingerprint import fingerprint_of
-from dikmeans.kmeans.prototypes import prototype_rule
-from dikmeans.kmeans.intake import Intake
-from dikmeans.kmeans.partial_fit import PartialFit
-from dikmeans.kmeans.prediction import Prediction
-from dikmeans.monitoring.progress import CallbackSupportMixin, Progress, with_callbacks
-from dikmeans.kmeans.run import Outcome, Plan
-from dikmeans.kmeans.runs import best_of_runs
+from dikmeans.checkpoint.store import RunSummary, open_store
+from dikmeans.images import (
+    as_pictures,
+    check_weights,
+    flatten,
+    from_channels_first,
+    refuse_non_finite,
+    stack,
+    table_rules,
+    to_channels_first,
+)
+from dikmeans.kmeans.centroid_update import weight_per_cluster
+from dikmeans.kmeans.dataset import Dataset, Workers
+from dikmeans.kmeans.history import History
+from dikmeans.kmeans.run import Run, RunResult, RunState
+from dikmeans.kmeans.schedule import PhaseKind, Schedule, Search, make_schedule
 from dikmeans.kmeans.seeding import SEEDINGS
-from dikmeans.images import ImageShape, from_channels_first
-from dikmeans.registration.warps import WARPS
-from dikmeans.registration.sampling import PAD_MODES
+from dikmeans.kmeans.shard import PRUNE_COLD, Assignment, digest
+from dikmeans.model_file import encode_parameters, load_model, save_model
+from dikmeans.monitoring.events import ProgressSink
+from dikmeans.monitoring.memory import images_per_shard
+from dikmeans.monitoring.progress import (
+    CallbackSupportMixin,
+    Progress,
+    StopRequested,
+    with_callbacks,
+)
+from dikmeans.outofcore.minibatch import FirstImages, absorb
+from dikmeans.outofcore.sources import Source, open_source
+from dikmeans.outofcore.workers import open_dataset
+from dikmeans.parameters import (
+    ARRAY_LIKE,
+    Constraint,
+    Instance,
+    Number,
+    OneOf,
+    Whole,
+    check_parameters,
+)
+from dikmeans.preprocessing import PREPROCESSORS, Preprocessor, resolve_preprocessing
+from dikmeans.preprocessing.base import learning_indices
+from dikmeans.registration.api import align_to_nearest
+from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
+from dikmeans.registration.result import Alignments
+from dikmeans.registration.solvers import SOLVERS, Adam, Solver, resolve_solver
+from dikmeans.registration.specification import (
+    DEFAULT_DIRECTION,
+    DEFAULT_SMOOTHNESS,
+    Landmarks,
+    MeasureSpec,
+)
+from dikmeans.registration.warps import WARPS, ThinPlate, WarpName
 
-# "auto" for `search_size`: at least this many images in all, and a cluster.
-AUTO_SEARCH_SIZE, AUTO_SEARCH_PER_CLUSTER = 4000, 200
-AUTO_MIN_SWAPS = 10
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+logger = logging.getLogger(__name__)
+
+# Parameters that do not shape the result of a fit; of `image_shape`, the shape it led to does.
+IRRELEVANT_PARAMETERS = ("n_jobs", "verbose", "image_shape")
+
+
+class Choice(NamedTuple):
+    """What "auto" decided for a parameter, and why."""
+
+    value: object
+    reason: str
 
 
 class DIKMeans(
-    Intake,
-    PartialFit,
-    Prediction,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
     BaseEstimator,
 ):
-    r"""K-means for pictures, blind to deformation.
+    r"""K-means for pictures, invariant to deformation.
 
-    Images are compared with centroids not pixel by pixel but after the best warp of one onto the other,
+    Images are compared with centroids not pixel by pixel but after the best warp of one onto the
+    other,
 
     .. math::
         d(x, \mu) = \min_\nu \|\mathrm{warp}(\mu; \nu) - x\|^2
         + \mathrm{smoothness} \cdot \|x\|^2 \cdot \mathrm{bending}(\nu)
 
-    (and a trace of displacement, see `dikmeans.registration.warped_measure`), and a centroid is the picture that fits
-    its members best. Clusters then are shapes, centroids are sharp, and every assignment can be looked at:
-    see `align`. Where members differ by more than a deformation, a cluster has several centroids, its forms.
+    (and a small cost of displacement, see `dikmeans.registration.warped_measure`), and a centroid
+    is the picture that fits its members best. Clusters then are shapes, centroids are sharp, and
+    every assignment can be looked at: see `align`. Where members differ by more than a deformation,
+    a cluster has several prototypes.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
     warp : {"tps", "affine", "none"}, default="tps"
-        What deformation the clustering is blind to: thin-plate splines (deformation invariant, DI
-        K-means), affine maps (affine invariant, AI K-means), or none (K-means).
+        What the clustering is invariant to: thin-plate splines (deformation-invariant, DI K-means),
+        affine maps (affine-invariant, AI K-means), or nothing (K-means).
     landmarks : "auto", int or (int, int), default="auto"
-        Landmark grid of the spline: its side, or (rows, columns), from 2 to 12; "auto" is 4.
+        Landmark grid of the spline: its side, or (rows, columns), from 2 to 12. "auto" is 4, fewer
+        on tiny pictures.
     smoothness : float, default=0.3
-        Weight of the bending energy: larger is stiffer, 0 leaves the warp free. Its unit is the energy
-        of the image, so it does not depend on the scale of the pixels.
-    stiffness : {"learned", "uniform"}, default="learned"
-        What a warp costs in the end. "uniform": smoothness times bending, alike for all clusters.
-        "learned": once a clustering has been found that way, unusual deformations cost more than usual
-        ones, at first alike for all clusters, in the end cluster by cluster; see
-        `dikmeans.kmeans.deformation_prior`. Has no effect if `smoothness` is 0.
+        Weight of the bending energy: larger is stiffer, 0 leaves the warp free. Its unit is the
+        energy of the image, so it does not depend on the scale of the pixels.
     direction : {"centroid-to-image", "image-to-centroid"}, default="centroid-to-image"
-        Which of the two is warped. The paper warps the image; warping the centroid instead does not
-        let an image hide from its centroid the parts that do not fit.
-    border : {"zero", "edge"}, default="zero"
-        What lies outside a picture: zeros, or its edge pixels continued.
-    normalize : {"auto", "unit", "strokes", "scales", "subject"} or None, default="auto"
-        What is done to every image first. "unit": it is scaled to unit norm, which makes the clustering
-        blind to brightness. "strokes": every neighbourhood gets the same energy before, so that a dot
-        counts beside a line. "scales": what is fine gets more energy before, so that the gap between two
-        fingers counts beside a hand. "subject": what is around the middle is brought to the same place in
-        all images, its scales evened out, and all else fades. None: it is taken as it is. "auto" is
-        "strokes" for thin and "scales" for thick things on a dark background, "subject" for images without
-        one, such as photographs, and "unit" for signals, tiny images and those with negative values; see
-        `dikmeans.preprocessing`. Centroids live in the space of the normalised images.
-    unit_norm_centroids : bool, default=False
-        Keep centroids at unit norm, the paper's constraint. Advisable with "image-to-centroid",
-        where images could otherwise shrink together with their centroid.
-    solver : {"quasi-newton", "adam"} or Solver, default="quasi-newton"
-        How the best warp is found; `dikmeans.registration.Adam` and `dikmeans.registration.QuasiNewton` take
-        parameters.
+        Which of the two is warped. The paper warps the image, onto centroids of unit norm (so that
+        images cannot shrink together with their centroid; the constraint holds here too if
+        preprocessing scales images to unit norm). Warping the centroid instead does not let an
+        image hide the parts that do not fit.
+    preprocessing : {"auto", "unit-norm", "local-contrast", "whitening", "subject-centering"}, \
+            Preprocessor or None, default="auto"
+        What is done to every image first. "unit-norm": it is scaled to unit norm, so that
+        brightness does not count. "local-contrast": every neighborhood gets the same energy, so
+        that a dot counts beside a line. "whitening": fine detail gets more energy, so that the gap
+        between two fingers counts beside a hand. "subject-centering": what is around the middle is
+        brought to the same place in all images and whitened, and all else fades. None: images are
+        compared as they are. "auto" is "local-contrast" for thin and "whitening" for thick things
+        on a dark background, "subject-centering" for images without one, such as photographs, and
+        "unit-norm" for signals, tiny images and those with negative values. Centroids live in the
+        space of the preprocessed images. See `dikmeans.preprocessing`.
     n_prototypes : "auto" or int, default="auto"
-        Forms of a cluster, at most: crossed and plain sevens, say. In the end each cluster is divided into
-        so many, and an image belongs to the cluster of the form it is nearest to; see
-        `dikmeans.kmeans.prototypes`. Clusters with fewer than five members a form get fewer. "auto" is up to 4,
-        one for every 25 members, and 1 with ``warp="none"``. Members in the sample of the search count.
-    init : {"k-means++", "measure-k-means++", "random"} or array, default="k-means++"
-        First centroids: k-means++ under the Euclidean distance (the paper) or under the measure,
-        random images, or given pictures of shape (K, rows, columns[, channels]) (as they are, before
-        normalisation). Depends on `random_state` but not on `warp`, but for "measure-k-means++".
-        Given centroids are taken at their word: one run of Lloyd's algorithm, no curriculum, no swaps,
-        nothing left to chance.
+        Prototypes per cluster, at most: crossed and plain sevens, say. In the end each cluster is
+        divided into so many, and an image belongs to the cluster of its nearest prototype; see
+        `dikmeans.kmeans.prototypes`. Clusters with fewer than five members per prototype get fewer.
+        "auto" is up to 4, one for every 25 members in the sample of the search, and 1 with
+        ``warp="none"``.
+    init : {"k-means++", "random"} or array, default="k-means++"
+        First centroids: k-means++ under the Euclidean distance, random images, or given pictures of
+        shape (K, rows, columns[, channels]) (as they are, before preprocessing). Given centroids
+        are used as given: one run of Lloyd's algorithm, no warm-up, no swaps, nothing random.
     n_init : int, default=1
-        Number of runs; the one with the lowest distortion is kept.
+        Number of runs; the one with the lowest inertia is kept.
     max_iter : int, default=100
-        Lloyd iterations, at most, of each phase of a run: a lesson of the curriculum, the search, the
-        search with usual deformations cheaper, what follows a swap, the fit on all images.
-    tol : float, default=1e-4
-        A run has converged when the distortion falls by less than this share in an iteration, or by
-        less than ten times that while no more than this share of the images change their cluster;
-        without warp, when the centroids move less, as in scikit-learn's KMeans.
-    curriculum : bool, default=True
-        Let the warp grow soft step by step: none, affine, stiff spline, spline. Has no effect
-        with ``warp="none"``.
-    n_swaps : "auto" or int, default="auto"
-        Trials of moving a centroid from where it is missed least to a cluster worth splitting, kept if
-        the distortion falls. "auto" is the number of clusters, at least 10; 0 with ``warp="none"``.
-    search_size : "auto" or int, default="auto"
-        Seeds are drawn from, and curriculum and swaps work on, a random sample of at most this many
-        images; the centroids are then fitted to all. "auto" is 4,000, or 200 a cluster if that is more.
+        Lloyd iterations on all images, at most. `Search.max_iter` bounds the phases before.
+    search : Search, optional
+        How a good optimum is looked for before all images are fitted: sample, warm-up, swaps,
+        deformation prior, tolerance. By default ``Search()``.
+    solver : {"quasi-newton", "adam"}, QuasiNewton or Adam, default="quasi-newton"
+        How the best warp is found, and on which device.
     image_shape : tuple of int, optional
         (rows, columns) or (rows, columns, channels) of the pictures, if X is flat. A flat X
         without `image_shape` is taken as pictures of one row: signals.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=-1
-        Threads; -1 for all cores that are ours: fewer in workers of joblib or Dask and beside other calls
-        of the process, see `dikmeans.parallel.cores`. The result does not depend on it.
-    device : str or None, default=None
-        Where images are aligned: by compiled loops on the processor (None), or by PyTorch, the extra
-        ``dikmeans[deep]``, on one of its devices: "cuda", "cuda:1" (a certain one), "cpu" (to compare).
-        The same algorithm, but not to the last digit, so that a few images may end up elsewhere.
-        A matter of the machine, not of the model: a file does not keep it.
+        Threads; -1 for all available cores: fewer in workers of joblib or Dask and beside other
+        calls of the process, see `dikmeans.parallel.cores`. The result does not depend on it.
     verbose : int, default=0
         Show a line of progress on standard error. For progress bars see
         ``sklearn.callback.ProgressBar`` and `set_callbacks`.
@@ -151,46 +173,47 @@ class DIKMeans(
     Attributes
     ----------
     cluster_centers_ : array of shape (K, rows, columns[, channels])
-        The centroids: of each cluster the form that had most members when it was divided.
+        The centroids: the prototype of each cluster that had most members when it was divided.
     prototypes_ : array of shape (M, rows, columns[, channels])
-        The forms of all clusters, cluster by cluster, those with more members first.
+        The prototypes of all clusters, cluster by cluster, those with more members first.
     prototype_clusters_ : int array of shape (M,)
-        The cluster of each form.
+        The cluster of each prototype.
     prototype_weights_ : array of shape (M,)
-        Weight of the members of each form: their number, without sample weights.
+        Weight of the members of each prototype: their number, without sample weights.
     labels_ : int array of shape (N,)
         The cluster of each image; equal to ``predict(X)``.
+    assignment_ : Assignment
+        Cluster, prototype, cost, margin to the second choice, and warp of each image; after
+        `partial_fit`, of the last batch.
     cluster_weights_ : array of shape (K,)
         Weight of the members of each cluster: their number, without sample weights.
     inertia_ : float
-        Distortion: the (weighted) sum of the images' costs to their own forms, aligned from
-        scratch as `predict` does. `history_` ends before clusters are divided into forms; with one form
-        each its last entry, of alignments improved iteration by iteration, is a little lower.
+        The (weighted) sum of the images' costs to their nearest prototypes, aligned from scratch as
+        `predict` does; the paper calls it distortion.
     deformation_precision_ : array of shape (K, 2 n_basis, 2 n_basis) or None
-        Learned penalty of the warps in each cluster, or None if they are penalised by their bending.
+        Learned deformation prior of each cluster: the matrix that penalizes its warps. None if they
+        are penalized by their bending.
     n_iter_ : int
-        Lloyd iterations of the run that was kept, as in its history: all phases together but trials of
-        swaps, and the few between the swaps and the fit on all images.
+        Lloyd iterations on all images.
     history_ : History
-        Of that run: phase, distortion, moved labels and seconds of each iteration, and why it
-        stopped. A phase's distortions belong to its own measure and fall monotonically.
+        Of the run that was kept: phase, inertia, moved images and seconds of each iteration, and
+        why it stopped. The inertias of a phase belong to its own measure and fall monotonically.
     init_centers_ : array of shape (K, rows, columns[, channels])
         The first centroids of that run.
     image_shape_ : tuple of int
         Shape of the pictures.
-    normalize_ : str or None
-        What was done to the images first: `normalize`, or what "auto" chose.
-    preprocessing_ : Normaliser
-        The same as an object, with what it has learned from the images: ``preprocessing_.exponent`` ("scales",
-        "subject"), ``preprocessing_.template`` ("subject").
-    solver_ : Solver
+    preprocessing_ : Preprocessor
+        What was done to the images, with what it has learned from them.
+    choices_ : dict of str to Choice
+        What "auto" decided, and why, for each parameter that was "auto".
+    solver_ : QuasiNewton or Adam
         The solver that was used.
     n_features_in_ : int
         Pixels times channels.
 
     See Also
     --------
-    dikmeans.registration.pairwise_cost : The measure without the clustering.
+    dikmeans.pairwise_cost : The measure without the clustering.
 
     Examples
     --------
@@ -205,85 +228,80 @@ class DIKMeans(
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 -- scikit-learn's way
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "warp": [StrOptions(set(WARPS))],
-        "landmarks": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
-            "array-like",
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
+        "n_clusters": [Whole(1)],
+        "warp": [OneOf(WARPS)],
+        "landmarks": [OneOf(("auto",)), Whole(1), ARRAY_LIKE],
+        "smoothness": [Number(0)],
+        "direction": [OneOf(DIRECTIONS)],
+        "preprocessing": [
+            OneOf(("auto", *PREPROCESSORS)),
+            Instance(Preprocessor, "a preprocessor of dikmeans.preprocessing"),
         ],
-        "smoothness": [Interval(Real, 0, None, closed="left")],
-        "stiffness": [StrOptions({"learned", "uniform"})],
-        "direction": [StrOptions(set(DIRECTIONS))],
-        "border": [StrOptions(set(PAD_MODES))],
-        "normalize": [StrOptions({"auto", "unit", "strokes", "scales", "subject"}), None],
-        "unit_norm_centroids": ["boolean"],
-        "solver": [StrOptions(set(SOLVERS)), Solver],
-        "n_prototypes": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions(set(SEEDINGS)), "array-like"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "curriculum": ["boolean"],
-        "n_swaps": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
-        "search_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "image_shape": ["array-like", None],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "device": [str, None],
-        "verbose": ["verbose"],
+        "n_prototypes": [OneOf(("auto",)), Whole(1)],
+        "init": [OneOf(tuple(SEEDINGS)), ARRAY_LIKE],
+        "n_init": [Whole(1)],
+        "max_iter": [Whole(1)],
+        "search": [Instance((Search, type(None)), "None or Search(...)")],
+        "solver": [OneOf(tuple(SOLVERS)), Instance(Solver, "QuasiNewton(...) or Adam(...)")],
+        "image_shape": [OneOf((None,)), ARRAY_LIKE],
+        "n_jobs": [OneOf((None,)), Whole()],
     }
+
+    # fitted attributes
+    prototypes_: FloatArray
+    prototype_clusters_: IntArray
+    prototype_weights_: FloatArray
+    labels_: IntArray
+    assignment_: Assignment
+    inertia_: float
+    deformation_precision_: FloatArray | None
+    n_iter_: int
+    history_: History
+    init_centers_: FloatArray
+    image_shape_: ImageShape
+    preprocessing_: Preprocessor
+    choices_: dict[str, Choice]
+    solver_: Solver
+    n_features_in_: int
+    n_steps_: int
+    _first_images: FirstImages | None = None
 
     def __init__(
         self,
         n_clusters: int = 8,
         *,
-        warp: str = "tps",
-        landmarks: Any = "auto",
+        warp: WarpName = "tps",
+        landmarks: Landmarks = "auto",
         smoothness: float = DEFAULT_SMOOTHNESS,
-        stiffness: str = "learned",
-        direction: str = DEFAULT_DIRECTION,
-        border: str = "zero",
-        normalize: str | None = "auto",
-        unit_norm_centroids: bool = False,
-        solver: str | Solver = "quasi-newton",
+        direction: Direction = DEFAULT_DIRECTION,
+        preprocessing: str | Preprocessor | None = "auto",
         n_prototypes: int | str = "auto",
-        init: Any = "k-means++",
+        init: str | ArrayLike = "k-means++",
         n_init: int = 1,
         max_iter: int = 100,
-        tol: float = 1e-4,
-        curriculum: bool = True,
-        n_swaps: int | str = "auto",
-        search_size: int | str = "auto",
+        search: Search | None = None,
+        solver: str | Solver = "quasi-newton",
         image_shape: ImageShape | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = -1,
-        device: str | None = None,
         verbose: int = 0,
     ):
         self.n_clusters = n_clusters
         self.warp = warp
         self.landmarks = landmarks
         self.smoothness = smoothness
-        self.stiffness = stiffness
         self.direction = direction
-        self.border = border
-        self.normalize = normalize
-        self.unit_norm_centroids = unit_norm_centroids
-        self.solver = solver
+        self.preprocessing = preprocessing
         self.n_prototypes = n_prototypes
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
-        self.tol = tol
-        self.curriculum = curriculum
-        self.n_swaps = n_swaps
-        self.search_size = search_size
+        self.search = search
+        self.solver = solver
         self.image_shape = image_shape
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
         self.verbose = verbose
 
     @classmethod
@@ -291,7 +309,7 @@ class DIKMeans(
         cls,
         n_clusters: int = 8,
         *,
-        landmarks: Any = 6,
+        landmarks: Landmarks = 6,
         learning_rate: float = 0.01,
         steps: int = 50,
         max_iter: int = 150,
@@ -300,9 +318,10 @@ class DIKMeans(
         """The algorithm of the paper.
 
         No penalty, images warped onto centroids of unit norm, Adam, k-means++ seeds, Lloyd's
-        algorithm, one form a cluster, no curriculum and no swaps. Where the paper is silent it does as
-        `DIKMeans` always does: images of unit norm, warm starts from one iteration to the next, hopeless
-        pairs not refined, an end when the distortion hardly falls, seeds drawn from a sample of a large set.
+        algorithm, one prototype per cluster, no warm-up and no swaps. Where the paper is silent it
+        does as `DIKMeans` always does: images of unit norm, warm starts from one iteration to the
+        next, hopeless pairs not refined, an end when the inertia hardly falls, seeds drawn from a
+        sample of a large set.
 
         Parameters
         ----------
@@ -310,9 +329,10 @@ class DIKMeans(
         landmarks : int, default=6
             The paper chooses among 3 to 8 by the distortion.
         learning_rate : float, default=0.01
-            Of Adam; the paper chooses among 1e-4, 5e-4, 1e-3, 5e-3, 1e-2 and 5e-2 by the distortion.
+            Of Adam; the paper chooses among 1e-4, 5e-4, 1e-3, 5e-3, 1e-2 and 5e-2 by the
+            distortion.
         steps : int, default=50
-            Adam's steps an iteration, which the paper does not state.
+            Adam's steps per iteration, which the paper does not state.
         max_iter : int, default=150
             The paper's number of epochs.
         **parameters
@@ -320,43 +340,52 @@ class DIKMeans(
         """
         published: dict[str, Any] = {
             "smoothness": 0.0,
-            "stiffness": "uniform",
             "direction": "image-to-centroid",
-            "normalize": "unit",
-            "unit_norm_centroids": True,
+            "preprocessing": "unit-norm",
             "solver": Adam(learning_rate=learning_rate, steps=steps),
             "n_prototypes": 1,
             "init": "k-means++",
-            "curriculum": False,
-            "n_swaps": 0,
+            "search": Search(n_swaps=0, warm_up=False, deformation_prior="bending"),
         }
-        return cls(n_clusters, landmarks=landmarks, max_iter=max_iter, **{**published, **parameters})
+        return cls(
+            n_clusters, landmarks=landmarks, max_iter=max_iter, **{**published, **parameters}
+        )
 
-    # -- fitting ---------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------
 
     @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: PathLike | None = None,
+        progress: ProgressSink | None = None,
+    ) -> Self:
         """Find centroids and labels.
 
         Ctrl-C ends the search but not the call: the best centroids so far become the result.
 
-        With a `checkpoint` the fit is kept in a folder after every iteration. The same call, after a crash, a
-        kill or Ctrl-C, goes on from there, and ends with the result it would have had without; after the
-        end it gives that result again at once. The folder is yours to delete. It is refused, and left as it
-        is, if it was made with other images or parameters; see docs/scale.md.
+        With a `checkpoint` the fit is kept in a folder after every iteration. The same call, after
+        a crash, a kill or Ctrl-C, continues from there and ends with the result it would have had
+        without; after the end it returns that result again at once. The folder is yours to delete.
+        It is refused, and left as it is, if it was made with other images or parameters.
 
         Parameters
         ----------
         X : array of shape (N, rows, columns), (N, rows, columns, channels) or (N, features)
-            May be bigger than memory: a memory map, an array of zarr or h5py, or an iterator of arrays of
-            images is read piece by piece, a Dask array by the workers of the cluster the program is
-            connected to. See docs/scale.md.
+            May be larger than memory: a memory map, an array of zarr or h5py, or an iterator of
+            arrays of images is read piece by piece, a Dask array by the workers of the cluster the
+            program is connected to. See docs/scale.md.
         y : ignored
         sample_weight : array of shape (N,), optional
             Weight of each image.
         checkpoint : path-like, optional
-            Folder to keep the fit in, or to go on from.
+            Folder to keep the fit in, or to continue from.
+        progress : callable, optional
+            Called with a `dikmeans.monitoring.events.ProgressEvent` after every iteration; returns
+            True to stop the fit and keep the best centroids so far.
 
         Returns
         -------
@@ -365,18 +394,494 @@ class DIKMeans(
         Raises
         ------
         CheckpointError
-            `checkpoint` is damaged, of another fit, in use, or no checkpoint at all. (A ValueError.)
+            `checkpoint` is damaged, of another fit, in use, or no checkpoint at all. (A
+            ValueError.)
         CheckpointWriteError
-            It cannot be written, for instance because the disk is full; the one before is intact. (An
-            OSError.)
+            It cannot be written, for instance because the disk is full; the one before is intact.
+            (An OSError.)
         """
-        with self._all_or_nothing(), self._population(X, sample_weight) as population:
-            self._fit(population, checkpoint)
+        self._check_parameters()
+        with self._unchanged_on_error(), self._open(X, sample_weight) as dataset:
+            schedule = self.schedule_for(len(dataset), self.image_shape_)
+            measure, init = self.measure_for(self.preprocessing_), self._first_centroids()
+            seeds = self._seeds()
+            with (
+                open_store(checkpoint, seeds, lambda: self._fingerprint(dataset, seeds)) as store,
+                Progress(self, schedule, len(seeds), progress) as listeners,
+            ):
+                summary, run, state = store.summary, None, None
+                try:
+                    for seed in store.seeds[summary.n_runs :]:
+                        run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
+                        state = listeners.begin_run(summary.n_runs + 1, store.restore(run))
+                        for state in run.states(state):  # noqa: B020 -- seeds, phases, prototypes
+                            store.save(run, state)
+                            listeners.tell(state)
+                        assert state is not None
+                        summary = summary.including(run.result(state))  # assignment
+                        store.save_summary(summary)
+                        run, state = None, None
+                except (KeyboardInterrupt, StopRequested) as stop:
+                    summary = _keep_unfinished(summary, run, state, stop)
+            assert summary.best is not None
+            self._store(summary.best)
+            self._first_images = None
         return self
 
+    def schedule_for(self, n_images: int, image_shape: ImageShape) -> Schedule:
+        """What a run on so many images of that shape would do; nothing needs to be fitted.
+
+        Parameters
+        ----------
+        n_images : int
+        image_shape : tuple of int
+            (rows, columns) or (rows, columns, channels).
+        """
+        self._check_parameters()
+        MeasureSpec(self.warp, self.landmarks).build(image_shape)  # refuses impossible landmarks
+        return make_schedule(
+            n_images=n_images,
+            n_clusters=self.n_clusters,
+            warp=self.warp,
+            smoothness=self.smoothness,
+            n_prototypes=self.n_prototypes,
+            max_iter=self.max_iter,
+            search=self.search or Search(),
+            given_centroids=not isinstance(self.init, str),
+        )
+
+    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Let a batch of images move the centroids: for streams.
+
+        The first images, `Search.sample_size` of them, are collected over as many calls as it
+        takes, and a search is made whenever their number has doubled; after that every batch moves
+        the centroids a little, against the weight of all images before it. After `fit`, or on a
+        loaded model, the batches continue from there. See `dikmeans.outofcore.minibatch`. The
+        preprocessing is learned from the first batch, which should be more than a handful.
+
+        Afterwards `labels_`, `assignment_` and `inertia_` are those of this batch;
+        `cluster_weights_` counts all.
+
+        Parameters
+        ----------
+        X : array of shape (n, rows, columns), (n, rows, columns, channels) or (n, features)
+            The first batch must have at least `n_clusters` images.
+        y : ignored
+        sample_weight : array of shape (n,), optional
+            Weight of each image.
+
+        Returns
+        -------
+        self : DIKMeans
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from dikmeans import DIKMeans, Search
+        >>> X = load_digits().images
+        >>> model = DIKMeans(10, search=Search(sample_size=300), random_state=0)
+        >>> for first in range(0, 1000, 100):
+        ...     model = model.partial_fit(X[first : first + 100])
+        >>> float(model.cluster_weights_.sum())
+        1000.0
+        """
+        self._check_parameters()
+        with self._unchanged_on_error():
+            is_first = not hasattr(self, "prototypes_")
+            images, weights = self._check_images(X, sample_weight, reset=is_first)
+            batch = Dataset.in_memory(images, weights, self.n_jobs)
+            if is_first:
+                self._check_enough(weights, " in the first call of partial_fit")
+                wanted = self.schedule_for(2**62, self.image_shape_).sample_size
+                self.n_steps_, self._first_images = 0, FirstImages(wanted)
+            if self._first_images is None or not self._first_images.add(images, weights):
+                self._absorb(batch)
+            else:
+                self._search_first_images(len(images))
+            self.n_steps_ = getattr(self, "n_steps_", 0) + 1
+        return self
+
+    def _search_first_images(self, n_new: int) -> None:
+        """Search the first images, the last `n_new` of which are the current batch."""
+        assert self._first_images is not None
+        dataset = Dataset.in_memory(*self._first_images.take(), self.n_jobs)
+        if self._first_images.complete:
+            self._first_images = None
+        schedule = self.schedule_for(len(dataset), self.image_shape_)
+        measure, init = self.measure_for(self.preprocessing_), self._first_centroids()
+        summary = RunSummary()
+        for seed in self._seeds():
+            run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
+            *_, state = run.states()
+            summary = summary.including(run.result(state))
+        assert summary.best is not None
+        self._store(summary.best)
+        batch = [None if column is None else column[-n_new:] for column in self.assignment_]
+        self.assignment_ = Assignment(*batch)  # type: ignore[arg-type]  # None is only for warps
+        self.labels_ = self.assignment_.labels
+
+    def _absorb(self, batch: Dataset) -> None:
+        """Let a batch move the prototypes, under the measure that has been found."""
+        measure = self._fitted_measure()
+        pictures, clusters = self._prototype_pictures(), self.prototype_clusters_
+        after = absorb(batch, measure, pictures, clusters, self.prototype_weights_)
+        self.prototypes_ = from_channels_first(after.prototypes, self.image_shape_)
+        self.prototype_weights_ = after.weights
+        self.assignment_, self.inertia_ = after.assignment, after.inertia
+        self.labels_ = self.assignment_.labels
+
+    def fit_transform(
+        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> FloatArray:
+        """Fit, then the cost of each image to each cluster."""
+        costs: FloatArray = self.fit(X, sample_weight=sample_weight).transform(X)
+        return costs
+
+    def fit_predict(
+        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> IntArray:
+        """Fit, then the cluster of each image."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    # -- new images ----------------------------------------------------------------------------
+
+    @property
+    def cluster_centers_(self) -> FloatArray:
+        """The centroids (K, rows, columns[, channels]): each cluster's most frequent prototype."""
+        _, first = np.unique(self.prototype_clusters_, return_index=True)
+        return self.prototypes_[first]
+
+    @property
+    def cluster_weights_(self) -> FloatArray:
+        """Weight of the members of each cluster (K,): their number, without sample weights."""
+        return weight_per_cluster(
+            self.prototype_clusters_, self.prototype_weights_, self.n_clusters
+        )
+
+    def predict(self, X: Any) -> IntArray:
+        """The cluster of each image, an int array of shape (N,)."""
+        return self.assign(X).labels
+
+    def assign(self, X: Any) -> Assignment:
+        """Cluster, prototype, cost, margin and warp of each image, as `predict` decides.
+
+        Hopeless pairs are not refined, which saves time; margins to them are upper bounds.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from dikmeans import DIKMeans
+        >>> X = load_digits().images[:60]
+        >>> model = DIKMeans(3, random_state=0).fit(X)
+        >>> assignment = model.assign(X[:5])
+        >>> bool((assignment.margins >= 0).all())
+        True
+        """
+        with self._open_new(X) as dataset:
+            return dataset.evaluate(
+                self._fitted_measure(), self._prototype_pictures(), self.prototype_clusters_
+            )
+
+    def transform(self, X: Any) -> FloatArray:
+        """The cost of each image to each cluster, shape (N, K): to its cheapest prototype.
+
+        Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
+        near-ties the cheapest cluster here is another than the predicted one.
+        """
+        with self._open_new(X) as dataset:
+            costs = dataset.costs(
+                self._fitted_measure(), self._prototype_pictures(), self.prototype_clusters_
+            )
+            return costs.astype(dataset.dtype, copy=False)
+
+    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Minus the inertia of X: the higher, the better the prototypes fit."""
+        costs = self.assign(X).costs
+        return -float(check_weights(sample_weight, len(costs)) @ costs)
+
+    def align(self, X: Any, labels: ArrayLike | None = None) -> Alignments:
+        """Each image's alignment with its prototype: warped picture, grid, residual, costs.
+
+        Parameters
+        ----------
+        X : array of images
+        labels : int array of shape (N,), optional
+            The cluster each image is aligned with, by its cheapest prototype, to see how it would
+            fit elsewhere; by default the one it is assigned to.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from dikmeans import DIKMeans
+        >>> X = load_digits().images[:60]
+        >>> alignment = DIKMeans(3, random_state=0).fit(X).align(X[:5])[0]
+        >>> alignment.warped.shape, alignment.grid.shape
+        ((8, 8), (8, 8, 2))
+        """
+        with self._open_new(X) as dataset:
+            images = dataset.local().images  # alignments are pictures, all of them
+        alignments = align_to_nearest(
+            self._fitted_measure(),
+            images,
+            self._prototype_pictures(),
+            self.image_shape_,
+            clusters=self.prototype_clusters_,
+            prune=PRUNE_COLD,  # as `predict` does, so that both name the same cluster
+            n_jobs=self.n_jobs,
+        )
+        return alignments if labels is None else alignments.onto(labels, n_jobs=self.n_jobs)
+
+    def align_assigned(
+        self, X: Any, assignment: Assignment, costs: FloatArray | None = None
+    ) -> Alignments:
+        """Alignments of images whose assignment, with its warps, is known: nothing is searched.
+
+        Parameters
+        ----------
+        X : array of images
+        assignment : Assignment
+            Of these images, from `assign` or `assignment_`.
+        costs : array of shape (N, K), optional
+            Costs to all clusters, as `transform` returns them. By default only those to the
+            assigned clusters are known, and all others NaN.
+        """
+        if assignment.warps is None or len(assignment.labels) != len(X):
+            raise ValueError("assignment must hold the warps of the images in X, one each.")
+        with self._open_new(X) as dataset:
+            images = dataset.local().images
+        if costs is None:
+            costs = np.full((len(images), self.n_clusters), np.nan)
+            costs[np.arange(len(images)), assignment.labels] = assignment.costs
+        measure = self._fitted_measure()
+        warps = np.swapaxes(assignment.warps, 1, 2)
+        return Alignments(
+            prototypes=assignment.prototypes,
+            cost=assignment.costs,
+            costs=costs,
+            parameters=measure.warp.identity + warps,
+            status=np.zeros(len(images), np.int8),
+            _images=images.astype(measure.dtype),
+            _centroids=self._prototype_pictures().astype(measure.dtype),
+            _clusters=self.prototype_clusters_,
+            _measure=measure,
+            _shape=self.image_shape_,
+        )
+
+    # -- files and scikit-learn ----------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the fitted model to one safetensors file; see `dikmeans.model_file`."""
+        check_is_fitted(self)
+        save_model(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read a model written by `save`. Anything else is refused; no code is ever executed."""
+        return load_model(cls, path)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.three_d_array = True
+        return tags
+
+    # -- parameters ----------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, self.constraints)
+        check_random_state(self.random_state)
+        if self.search is not None:
+            self.search.check()
+        resolve_solver(self.solver)
+
+    def measure_for(self, preprocessing: Preprocessor) -> MeasureSpec:
+        """The measure that the parameters name, on pictures preprocessed in that way."""
+        return MeasureSpec(
+            warp=self.warp,
+            landmarks=self.landmarks,
+            smoothness=self.smoothness,
+            direction=self.direction,
+            border=preprocessing.border,
+            solver=self.solver,
+            unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
+        )
+
+    def _seeds(self) -> list[int]:
+        """One seed per run; with given centroids nothing is random, and one run is all."""
+        n_runs = self.n_init if isinstance(self.init, str) else 1
+        rng, highest = check_random_state(self.random_state), np.iinfo(np.int32).max
+        seeds: list[int] = rng.randint(highest, size=n_runs).tolist()
+        return seeds
+
+    def _first_centroids(self) -> str | FloatArray:
+        """How the first centroids are drawn, or the given ones, checked and preprocessed."""
+        if isinstance(self.init, str):
+            return self.init
+        given = stack(self.init)
+        shape = self.image_shape_ if given.ndim == 2 else None
+        centroids, shape = as_pictures(given, shape, "init")
+        if len(centroids) != self.n_clusters or shape != self.image_shape_:
+            raise ValueError(
+                f"init has {len(centroids)} centroids of shape {shape}, but n_clusters="
+                f"{self.n_clusters} of shape {self.image_shape_} are needed."
+            )
+        return self.preprocessing_.apply(centroids)
+
+    def _fingerprint(self, dataset: Dataset, seeds: Sequence[int]) -> JSON:
+        """What tells this fit from others."""
+        parameters = encode_parameters(self)
+        for name in IRRELEVANT_PARAMETERS:
+            del parameters[name]
+        if not isinstance(self.init, str):
+            parameters["init"] = f"pictures {digest(np.asarray(self.init))}"
+        if isinstance(self.random_state, np.random.RandomState):
+            parameters["random_state"] = f"a generator, about to draw {seeds[0]}"
+        return fingerprint_of(parameters, self.image_shape_, dataset)
+
+    # -- images --------------------------------------------------------------------------------
+
+    def _open(self, X: Any, sample_weight: ArrayLike | None) -> Dataset:
+        """The images of a fit, all checked; shape and preprocessing are learned from them."""
+        source = open_source(X, flat=self.image_shape is not None)
+        if source is None:
+            images, weights = self._check_images(X, sample_weight, reset=True)
+            self._check_enough(weights)
+            return Dataset.in_memory(images, weights, self.n_jobs)
+        with _closed_on_error(source):
+            given = None if sample_weight is None else check_weights(sample_weight, len(source))
+            numbers = _learning_numbers(len(source), given)
+            few, _ = self._check_images(source.take(numbers), None, reset=True, numbers=numbers)
+            self._check_enough(np.broadcast_to(1.0, len(source)) if given is None else given)
+            return self._open_source(source, given, few.dtype)
+
+    def _open_new(self, X: Any) -> Dataset:
+        """Images for a fitted estimator, all checked."""
+        check_is_fitted(self)
+        source = open_source(X)
+        if source is None:
+            images, _ = self._check_images(X, None, reset=False)
+            return Dataset.in_memory(images, n_jobs=self.n_jobs)
+        with _closed_on_error(source):
+            row = source.read(slice(0, 1))
+            first, _ = self._check_images(row, None, reset=False, numbers=np.arange(1))
+            return self._open_source(source, None, first.dtype)
+
+    def _open_source(self, source: Source, weights: FloatArray | None, dtype: DType) -> Dataset:
+        """The images of a source, read once to check all of them."""
+        n_basis = MeasureSpec(self.warp, self.landmarks).build(self.image_shape_).n_basis
+        dataset = open_dataset(
+            source,
+            weights,
+            shape=self.image_shape_,
+            dtype=dtype,
+            preprocessing=self.preprocessing_,
+            images_per_shard=images_per_shard(self.image_shape_, self.n_clusters, n_basis),
+            n_jobs=self.n_jobs,
+        )
+        with _closed_on_error(dataset.workers):
+            dataset.check()
+        return dataset
+
+    def _check_enough(self, weights: FloatArray, where: str = "") -> None:
+        n_heavy = int((weights > 0).sum())
+        if n_heavy < self.n_clusters:
+            heavy = "" if n_heavy == len(weights) else " with positive sample_weight"
+            raise ValueError(
+                f"n_samples={n_heavy}{heavy} should be >= n_clusters={self.n_clusters}{where}: "
+                "every cluster needs an image to start from."
+            )
+
+    def _check_images(
+        self,
+        X: Any,
+        sample_weight: ArrayLike | None,
+        *,
+        reset: bool,
+        numbers: IntArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """X, checked, as preprocessed pictures (N, C, rows, columns), and weights (N,).
+
+        With `reset` shape and preprocessing are learned from them; images of weight zero do not
+        take part. `numbers` are those of the images, if X is only a part of them.
+        """
+        X = stack(X)
+        expected = self.image_shape if reset else self._expected_shape(X.shape[1:])
+        table, shape = flatten(X, expected)
+        table = validate_data(self, table, reset=reset, **table_rules(table))
+        refuse_non_finite(table, numbers=numbers)
+        weights = check_weights(sample_weight, len(table))
+        images = to_channels_first(table, shape)
+        if reset:
+            self.image_shape_ = shape
+            self._learn(images[_learning_numbers(len(images), weights)])
+        return self.preprocessing_.apply(images), weights
+
+    def _learn(self, pictures: FloatArray) -> None:
+        """Decide everything that was left to "auto", keep and log why; learn the preprocessing."""
+        self.choices_ = {}
+        self.preprocessing_, why = resolve_preprocessing(self.preprocessing, pictures)
+        if why is not None:
+            self.choices_["preprocessing"] = Choice(self.preprocessing_.name, why)
+        family = MeasureSpec(self.warp, self.landmarks).build(self.image_shape_).warp
+        if isinstance(family, ThinPlate) and self.landmarks == "auto":
+            reason = "enough to bend a stroke, too few to move single pixels"
+            self.choices_["landmarks"] = Choice(family.landmarks, reason)
+        schedule = self.schedule_for(2**62, self.image_shape_)
+        if self.n_prototypes == "auto":
+            reason = "as many as a cluster has members for"
+            self.choices_["n_prototypes"] = Choice(schedule.prototypes.most, reason)
+        search = self.search or Search()
+        if search.n_swaps == "auto":
+            swaps = schedule.phase(PhaseKind.SWAPS)
+            reason = "one trial per cluster, and at least ten"
+            self.choices_["search__n_swaps"] = Choice(swaps.max_trials if swaps else 0, reason)
+        if search.sample_size == "auto":
+            reason = "enough images per cluster to find the shapes"
+            self.choices_["search__sample_size"] = Choice(schedule.sample_size, reason)
+        for parameter, choice in self.choices_.items():
+            logger.info("%s='auto' is %r: %s", parameter, choice.value, choice.reason)
+
+    def _expected_shape(self, shape: tuple[int, ...]) -> ImageShape | None:
+        """The shape that new images must have; pictures of another one are refused."""
+        check_is_fitted(self)
+        if len(shape) in (2, 3) and shape != self.image_shape_:
+            raise ValueError(
+                f"X has images of shape {shape}, but this {type(self).__name__} was fitted on "
+                f"images of shape {self.image_shape_}. Resize the images, or fit again."
+            )
+        # a flat X of the wrong width is left to scikit-learn's validation and its usual words
+        is_misfit = len(shape) == 1 and shape[0] != self.n_features_in_
+        return None if is_misfit else self.image_shape_
+
+    # -- fitted state --------------------------------------------------------------------------
+
+    def _store(self, result: RunResult) -> None:
+        """Turn the result of a run into fitted attributes."""
+        self.prototypes_ = from_channels_first(result.prototypes.pictures, self.image_shape_)
+        self.prototype_clusters_ = result.prototypes.clusters
+        self.prototype_weights_ = result.prototype_weights
+        self.init_centers_ = from_channels_first(result.init_centroids, self.image_shape_)
+        self.assignment_ = result.assignment
+        self.labels_ = result.assignment.labels
+        self.inertia_ = result.inertia
+        self.deformation_precision_ = result.precision
+        self.history_ = result.history
+        final = PhaseKind.ALL_IMAGES.value
+        self.n_iter_ = sum(record.phase == final for record in result.history.iterations)
+        self.solver_ = resolve_solver(self.solver)
+        self._n_features_out = self.n_clusters
+        n_filled = len(np.unique(self.labels_))
+        if n_filled < self.n_clusters:
+            warnings.warn(
+                f"Only {n_filled} of {self.n_clusters} clusters have members: there may be fewer "
+                "distinct shapes than clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """A fit that fails leaves the estimator as it was: never forms with a foreign normaliser."""
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """A fit that fails leaves the estimator as it was."""
         before = dict(vars(self))
         try:
             yield
@@ -384,110 +889,58 @@ class DIKMeans(
             self.__dict__ = before
             raise
 
-    def _fit(self, population: Any, checkpoint: Any) -> None:
-        """Find centroids and labels of a population."""
-        plan = self._plan()
-        self.solver_ = make_solver(self.solver)
+    def _prototype_pictures(self) -> FloatArray:
+        flat = self.prototypes_.reshape(len(self.prototypes_), -1)
+        return to_channels_first(flat, self.image_shape_)
 
-        seeds = self._seeds()
-        progress = Progress(self, len(seeds))
-        with open_memory(checkpoint, seeds, lambda: fingerprint_of(self, plan, population, seeds)) as memory:
-            outcome = best_of_runs(plan, population, memory, progress)
-        self._keep(outcome)
-        self._first_images = None
-        progress.end()
+    def _fitted_measure(self) -> Measure:
+        """The measure that was found: all prototypes of a cluster share its prior."""
+        precision = self.deformation_precision_
+        if precision is not None:
+            precision = precision[self.prototype_clusters_]
+        return self.measure_for(self.preprocessing_).build(self.image_shape_, precision)
 
-    def _seeds(self) -> list[int]:
-        """Of the runs; with given centroids nothing is left to chance, and one run is all there is."""
-        n_runs = self.n_init if isinstance(self.init, str) else 1
-        return check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_runs).tolist()
 
-    def _plan(self) -> Plan:
-        n_swaps = self.n_swaps
-        if n_swaps == "auto":
-            n_swaps = 0 if self.warp == "none" else max(AUTO_MIN_SWAPS, self.n_clusters)
-        search_size = self.search_size
-        if search_size == "auto":
-            search_size = max(AUTO_SEARCH_SIZE, AUTO_SEARCH_PER_CLUSTER * self.n_clusters)
-        plan = Plan(
-            n_clusters=self.n_clusters,
-            init=self.init if isinstance(self.init, str) else self._given_centroids(),
-            warp=self.warp,
-            smoothness=self.smoothness,
-            measure=self._measure,
-            learn_deformation_prior=self.stiffness == "learned" and self.warp != "none" and self.smoothness > 0,
-            forms=prototype_rule(self.n_prototypes, self.warp),
-            use_curriculum=self.curriculum,
-            n_swaps=int(n_swaps),
-            search_size=max(int(search_size), self.n_clusters),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            unit_norm=self.unit_norm_centroids,
-            n_jobs=self.n_jobs,
-        )
-        plan.measure(self.warp, 1.0, None)  # whatever is wrong with the measure is said before any work
-        return plan
+@contextmanager
+def _closed_on_error(resource: Source | Workers) -> Iterator[None]:
+    """A block that closes a resource if it fails."""
+    try:
+        yield
+    except BaseException:
+        resource.close()
+        raise
 
-    def _measure(self, warp: str, stiffer: float = 1.0, stiffness: np.ndarray | None = None) -> Any:
-        return make_measure(
-            self.image_shape_,
-            warp=warp,
-            landmarks=self.landmarks,
-            smoothness=self.smoothness * stiffer,
-            direction=self.direction,
-            border=self.border,
-            solver=self.solver,
-            stiffness=stiffness,
-            device=self.device,
-        )
 
-    def _keep(self, outcome: Outcome) -> None:
-        """Turn what a run has found into fitted attributes, all at once."""
-        self.prototypes_ = from_channels_first(outcome.forms.pictures, self.image_shape_)
-        self.prototype_clusters_ = outcome.forms.clusters
-        self.prototype_weights_ = outcome.form_weights
-        self.init_centers_ = from_channels_first(outcome.first_centroids, self.image_shape_)
-        self.labels_ = outcome.labels
-        self.inertia_ = outcome.distortion
-        self.deformation_precision_ = outcome.stiffness
-        self.history_ = outcome.history
-        self.n_iter_ = len(outcome.history.iterations)
-        self._n_features_out = self.n_clusters
-        found = len(np.unique(self.labels_))
-        if found < self.n_clusters:
-            warnings.warn(
-                f"Only {found} of {self.n_clusters} clusters have members: there may be fewer distinct "
-                "shapes than clusters.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+def _learning_numbers(n: int, weights: FloatArray | None) -> IntArray:
+    """Numbers of the images, among `n`, that preprocessing is learned from."""
+    if weights is None or not (weights > 0).any():
+        return learning_indices(n)
+    heavy = np.flatnonzero(weights > 0)
+    return heavy[learning_indices(len(heavy))]
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then the cost of each image to each cluster."""
-        return self.fit(X, sample_weight=sample_weight).transform(X)
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
-        """Fit, then the cluster of each image."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+def _keep_unfinished(
+    summary: RunSummary,
+    run: Run | None,
+    state: RunState | None,
+    stop: KeyboardInterrupt | StopRequested,
+) -> RunSummary:
+    """The summary after an early stop: with the unfinished run, if it can be compared.
 
-    # -- files and scikit-learn ------------------------------------------------------------------
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model to one safetensors file; see `dikmeans.runs`."""
-        from dikmeans.runs import save_model  # files are a layer above
-
-        check_is_fitted(self)
-        save_model(self, path)
-
-    @classmethod
-    def load(cls, path: Any) -> Self:
-        """Read a model written by `save`. Anything else is refused; no code is ever executed."""
-        from dikmeans.runs import load_model
-
-        return load_model(cls, path)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.three_d_array = True
-        return tags
+    Before its fit on all images a run has another measure than a finished one: it is left out if
+    another run has finished. Without anything to keep, the interruption is raised again.
+    """
+    stopped = "stopped by a callback" if isinstance(stop, StopRequested) else "interrupted"
+    if run is not None and state is not None and state.clustering is not None:
+        is_comparable = not run.schedule.phases[state.phase].on_sample
+        if is_comparable or summary.best is None:
+            summary = summary.including(run.result(state, stopped))
+    if summary.best is None:
+        raise stop
+    warnings.warn(
+        f"The fit was {stopped} after {summary.n_iterations} iterations; the estimator keeps the "
+        "best centroids so far.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+    return summary

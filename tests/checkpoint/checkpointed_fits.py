@@ -17,7 +17,13 @@ FITS: dict[str, dict[str, Any]] = {
     "tps": {"landmarks": 3, "search_size": 70, "n_prototypes": 2, "random_state": 5},
     "affine": {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True},
     "none": {"warp": "none", "n_swaps": 3},
-    "uniform": {"stiffness": "uniform", "curriculum": False, "n_swaps": 0, "landmarks": 2, "n_init": 1},
+    "uniform": {
+        "stiffness": "uniform",
+        "curriculum": False,
+        "n_swaps": 0,
+        "landmarks": 2,
+        "n_init": 1,
+    },
     "one cluster": {"n_clusters": 1, "landmarks": 2, "n_init": 1},
 }
 
@@ -50,11 +56,19 @@ def content(model: DIKMeans) -> dict[str, Any]:
     """Everything a fit has found, but how many seconds it took."""
     return {
         "labels": model.labels_.tobytes(),
-        "forms": (model.prototypes_.dtype.name, model.prototypes_.tobytes(), model.prototype_clusters_.tobytes()),
+        "forms": (
+            model.prototypes_.dtype.name,
+            model.prototypes_.tobytes(),
+            model.prototype_clusters_.tobytes(),
+        ),
         "first centroids": model.init_centers_.tobytes(),
-        "stiffness": None if model.deformation_precision_ is None else model.deformation_precision_.tobytes(),
+        "stiffness": None
+        if model.deformation_precision_ is None
+        else model.deformation_precision_.tobytes(),
         "inertia": float(model.inertia_).hex(),
-        "history": [(line.phase, line.distortion.hex(), line.moved) for line in model.history_.iterations],
+        "history": [
+            (line.phase, line.distortion.hex(), line.moved) for line in model.history_.iterations
+        ],
         "stopped": model.history_.stopped,
     }
 

@@ -115,9 +115,15 @@ def test_a_failing_disk_leaves_the_checkpoint_before(X, tmp_path, monkeypatch, n
     assert isinstance(failed.value, OSError)
     text = str(failed.value)
     assert f"The checkpoint {folder} could not be written: {os.strerror(number)}." in text
-    last = {"state-": "run 1, iteration 5", "checkpoint": "run 1, iteration 5", "best-": "run 1, iteration "}
+    last = {
+        "state-": "run 1, iteration 5",
+        "checkpoint": "run 1, iteration 5",
+        "best-": "run 1, iteration ",
+    }
     assert f"The one before, of {last[which]}" in text
-    assert len(listing(folder)) == 3  # lock, manifest, one state: the room of what was cut short is free
+    assert (
+        len(listing(folder)) == 3
+    )  # lock, manifest, one state: the room of what was cut short is free
     monkeypatch.undo()
     assert content(make_model().fit(X, checkpoint=folder)) == content(make_model().fit(X))
 
@@ -160,7 +166,9 @@ def test_a_limit_on_the_size_of_files_is_met_in_the_middle_of_writing(X, tmp_pat
     assert max(path.stat().st_size for path in folder.iterdir()) <= limit
     assert not list(folder.glob("*.part"))
     assert not list(folder.glob(".*.part"))
-    assert content(make_model(n_swaps=0).fit(X, checkpoint=folder)) == content(make_model(n_swaps=0).fit(X))
+    assert content(make_model(n_swaps=0).fit(X, checkpoint=folder)) == content(
+        make_model(n_swaps=0).fit(X)
+    )
 
 
 @pytest.fixture
@@ -169,7 +177,10 @@ def small_disk(tmp_path):
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if not sys.platform.startswith("linux") or subprocess.run(mount, capture_output=True).returncode:
+    if (
+        not sys.platform.startswith("linux")
+        or subprocess.run(mount, capture_output=True).returncode
+    ):
         pytest.skip("may not mount a small disk")
     yield place
     subprocess.run(["umount", str(place)], check=True)
@@ -181,7 +192,9 @@ def test_a_full_disk_is_said_and_with_more_room_the_fit_goes_on(X, small_disk):
     with open(small_disk / "ballast", "wb", buffering=0) as ballast, contextlib.suppress(OSError):
         while ballast.write(bytes(4096)):
             pass
-    with pytest.raises(CheckpointWriteError, match=r"No space left on device\. The one before, of run 1, it"):
+    with pytest.raises(
+        CheckpointWriteError, match=r"No space left on device\. The one before, of run 1, it"
+    ):
         make_model().fit(X, checkpoint=folder)
     assert listing(folder) == before
     (small_disk / "ballast").unlink()
@@ -189,7 +202,9 @@ def test_a_full_disk_is_said_and_with_more_room_the_fit_goes_on(X, small_disk):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks Linux which file a number is")
-def test_files_are_flushed_before_the_manifest_names_them_and_deleted_after(X, tmp_path, monkeypatch):
+def test_files_are_flushed_before_the_manifest_names_them_and_deleted_after(
+    X, tmp_path, monkeypatch
+):
     """What a power cut leaves: at every moment, a manifest on the disk whose files are on the disk."""
     folder, flushed, on_disk = tmp_path / "c", set(), set()
     fsync, replace, unlink = os.fsync, os.replace, Path.unlink
@@ -204,7 +219,9 @@ def test_files_are_flushed_before_the_manifest_names_them_and_deleted_after(X, t
             flushed.add(path.name)
 
     def see_replace(source, target):
-        assert Path(source).name in flushed, "a file gets its name before its content is on the disk"
+        assert Path(source).name in flushed, (
+            "a file gets its name before its content is on the disk"
+        )
         if Path(target).name == MANIFEST:
             header, _ = read_tensor_file(Path(source), FORMAT, 1, "checkpoint")
             named = [*(header["run"] or {"states": []})["states"], header["finished"]["best"]]

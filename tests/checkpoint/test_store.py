@@ -102,7 +102,9 @@ def test_from_every_checkpoint_the_next_one_follows_to_the_last_bit(name, X, tmp
 
 def test_with_given_centroids_in_colour_and_double_precision_too(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    X = np.stack([np.repeat(pictures()[:40, :, :, None], 3, axis=3) * rng.uniform(0.2, 1, 3)][0], dtype=float)
+    X = np.stack(
+        [np.repeat(pictures()[:40, :, :, None], 3, axis=3) * rng.uniform(0.2, 1, 3)][0], dtype=float
+    )
     parameters = {"init": X[:3], "n_clusters": 3}
     expected = content(make_model(**parameters).fit(X))
     for copy in checkpoints_of(monkeypatch, make_model(**parameters), X, tmp_path / "c"):
@@ -120,7 +122,9 @@ def test_without_a_seed_the_seeds_of_the_checkpoint_are_used(X, tmp_path, monkey
 def test_a_generator_is_told_from_others_by_what_it_draws(X, tmp_path):
     folder = begun(make_model("none", random_state=np.random.RandomState(3)), X, tmp_path / "c")
     make_model("none", random_state=np.random.RandomState(3)).fit(X, checkpoint=folder)
-    with pytest.raises(CheckpointError, match=r"random_state was 'a generator, about to draw \d+' and is"):
+    with pytest.raises(
+        CheckpointError, match=r"random_state was 'a generator, about to draw \d+' and is"
+    ):
         make_model("none", random_state=np.random.RandomState(4)).fit(X, checkpoint=folder)
 
 
@@ -138,7 +142,9 @@ def test_a_finished_fit_is_read_not_made_again(X, tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "assign", lambda *_, **__: pytest.fail("it worked"))
     assert content(make_model("none").fit(X, checkpoint=tmp_path / "c")) == expected
     assert listing(tmp_path / "c") == before
-    assert sorted(before) == sorted([LOCK, MANIFEST, next(n for n in before if n.startswith("best-"))])
+    assert sorted(before) == sorted(
+        [LOCK, MANIFEST, next(n for n in before if n.startswith("best-"))]
+    )
 
 
 def test_ctrl_c_keeps_the_best_so_far_and_the_checkpoint_goes_on(X, tmp_path):
@@ -181,11 +187,15 @@ class Listening(FitListener):
         ({}, lambda X: X[:, :7], r"the images were of shape \(8, 8\) and are \(7, 8\)"),
     ],
 )
-def test_a_checkpoint_of_another_fit_is_refused_with_the_difference(X, tmp_path, parameters, data, message):
+def test_a_checkpoint_of_another_fit_is_refused_with_the_difference(
+    X, tmp_path, parameters, data, message
+):
     folder = begun(make_model(), X, tmp_path / "c")
     before = listing(folder)
     model = make_model(**parameters)
-    with pytest.raises(CheckpointError, match=f"checkpoint of another fit: .*{message}.*To go on with"):
+    with pytest.raises(
+        CheckpointError, match=f"checkpoint of another fit: .*{message}.*To go on with"
+    ):
         model.fit(data(X), checkpoint=folder)
     assert listing(folder) == before
     assert not hasattr(model, "labels_")
@@ -228,7 +238,10 @@ def state_of(folder: Path) -> Path:
         (lambda c: rewrite(c, format="dikmeans-model"), "but not a checkpoint of a fit"),
         (lambda c: rewrite(c, run={}), "is damaged: KeyError"),
         (lambda c: rewrite(c, seeds=[1]), "1 seeds for 2 runs"),
-        (lambda c: rewrite(c, finished={"runs": 2, "iterations": 0, "best": None}), "names no best run"),
+        (
+            lambda c: rewrite(c, finished={"runs": 2, "iterations": 0, "best": None}),
+            "names no best run",
+        ),
         (lambda c: rewrite(c, fingerprint=None), "is damaged: TypeError"),
         (lambda c: state_of(c).unlink(), r"a file is missing: There is no file .*state-"),
         (lambda c: state_of(c).write_bytes(b"x" * 100), r"state-\d+.safetensors is damaged"),

@@ -19,7 +19,11 @@ AWKWARD = ("a, b.png", 'say "hi".png', "two\nlines.png", "<script>alert(1).png",
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("DIKMEANS_DATA", "FORCE_COLOR")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DIKMEANS_DATA", "FORCE_COLOR")
+    }
     return {**kept, "PYTHONPATH": SOURCES, "NO_COLOR": "1", **more}
 
 

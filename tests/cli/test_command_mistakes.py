@@ -57,9 +57,18 @@ def test_one_corrupt_file_among_good_ones_is_left_out_and_named(command, picture
         (["fit", "few", "-k", "2", "-o", "run", "--warp", "elastic"], "'warp' parameter"),
         (["fit", "few", "-k", "2", "-o", "run", "--landmarks", "99"], "99"),
         (["fit", "few", "-k", "2", "-o", "run", "--landmarks", "many"], "expected rows x columns"),
-        (["fit", "few", "-k", "2", "-o", "run", "--smoothness", "-1"], "Invalid value for '--smoothness'"),
-        (["fit", "few", "-k", "2", "-o", "run", "--device", "gpu"], "device='gpu': expected 'cuda'"),
-        (["fit", "few", "-k", "2", "-o", "run", "--size", "0x5"], "expected rows x columns, such as 28x28"),
+        (
+            ["fit", "few", "-k", "2", "-o", "run", "--smoothness", "-1"],
+            "Invalid value for '--smoothness'",
+        ),
+        (
+            ["fit", "few", "-k", "2", "-o", "run", "--device", "gpu"],
+            "device='gpu': expected 'cuda'",
+        ),
+        (
+            ["fit", "few", "-k", "2", "-o", "run", "--size", "0x5"],
+            "expected rows x columns, such as 28x28",
+        ),
         (["fit", "few", "-k", "2", "-o", "run", "--split", "test"], "has no part 'test'"),
         (["fit", "few", "-k", "2", "-o", "run", "--split", "valid"], "Invalid value for '--split'"),
         (["fit", "mnits", "-k", "2", "-o", "run"], "Did you mean 'mnist'?"),
@@ -104,7 +113,9 @@ def test_a_mistake_gets_a_message_and_exit_code_2(tmp_path, monkeypatch, argumen
     assert Path("taken").read_text() == "a file"
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a place where not even root may write")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="a place where not even root may write"
+)
 def test_a_place_that_cannot_be_written_is_said_before_the_work(pictures, monkeypatch):
     from dikmeans.kmeans import DIKMeans
 

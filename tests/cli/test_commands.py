@@ -86,7 +86,17 @@ def test_run_json_says_how_the_run_was_made(fitted, pictures):
 def test_a_fit_on_a_device_leaves_a_run_that_needs_none(pictures, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     done = invoke(
-        "fit", pictures, "-k", 2, "--warp", "affine", "--device", "cpu", "-o", tmp_path / "run", "-q"
+        "fit",
+        pictures,
+        "-k",
+        2,
+        "--warp",
+        "affine",
+        "--device",
+        "cpu",
+        "-o",
+        tmp_path / "run",
+        "-q",
     )
     assert done.exit_code == 0, done.output
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -102,7 +112,16 @@ def test_json_is_all_there_is_on_standard_output(command, pictures, tmp_path):
         images=np.stack([np.asarray(Image.open(path)) for path in sorted(pictures.iterdir())]),
     )
     done = command(
-        "fit", tmp_path / "x.npz", "-k", 2, "--warp", "affine", "-o", tmp_path / "run", "--json", "-q"
+        "fit",
+        tmp_path / "x.npz",
+        "-k",
+        2,
+        "--warp",
+        "affine",
+        "-o",
+        tmp_path / "run",
+        "--json",
+        "-q",
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -122,11 +141,15 @@ def test_predicting_the_fitted_pictures_gives_the_runs_labels(command, fitted, p
     assert "compared at 8x8" in done.stderr
 
 
-def test_predicting_pictures_of_another_size_brings_them_to_the_runs(command, fitted, pictures, tmp_path):
+def test_predicting_pictures_of_another_size_brings_them_to_the_runs(
+    command, fitted, pictures, tmp_path
+):
     run, _ = fitted
     (tmp_path / "large").mkdir()
     for path in pictures.iterdir():
-        Image.open(path).resize((24, 24), Image.Resampling.BILINEAR).save(tmp_path / "large" / path.name)
+        Image.open(path).resize((24, 24), Image.Resampling.BILINEAR).save(
+            tmp_path / "large" / path.name
+        )
     done = command("predict", run, tmp_path / "large", "-o", tmp_path / "found.csv", "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     found = rows_of((tmp_path / "found.csv").read_bytes().decode())
@@ -213,12 +236,16 @@ def test_a_stopped_fit_keeps_the_best_so_far(begin, pictures, tmp_path, number, 
     run = open_run(tmp_path / "run")
     assert run.info["interrupted"] is True
     assert math.isfinite(run.model.inertia_)
-    assert run.model.predict(run.load_images().images).tolist() == [row.cluster for row in run.labels]
+    assert run.model.predict(run.load_images().images).tolist() == [
+        row.cluster for row in run.labels
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("replacing", [False, True])
-def test_killed_while_writing_it_leaves_no_half_written_run(begin, fitted, pictures, tmp_path, replacing):
+def test_killed_while_writing_it_leaves_no_half_written_run(
+    begin, fitted, pictures, tmp_path, replacing
+):
     run = tmp_path / "run"
     if replacing:
         shutil.copytree(fitted[0], run)
@@ -236,7 +263,9 @@ def test_killed_while_writing_it_leaves_no_half_written_run(begin, fitted, pictu
         assert not run.exists()
 
 
-def test_report_gets_the_runs_own_pictures_and_says_where_the_page_is(fitted, tmp_path, monkeypatch):
+def test_report_gets_the_runs_own_pictures_and_says_where_the_page_is(
+    fitted, tmp_path, monkeypatch
+):
     calls = []
 
     def write_report(path, model, image_set, *, max_pictures=2000, title=None, progress=None):
@@ -245,7 +274,9 @@ def test_report_gets_the_runs_own_pictures_and_says_where_the_page_is(fitted, tm
 
     monkeypatch.setitem(sys.modules, "dikmeans.report", SimpleNamespace(write_report=write_report))
     run = open_run(fitted[0])
-    done = invoke("report", run.path, "-o", tmp_path / "page.html", "--max-pictures", 7, "--title", "Mine")
+    done = invoke(
+        "report", run.path, "-o", tmp_path / "page.html", "--max-pictures", 7, "--title", "Mine"
+    )
     assert done.exit_code == 0, done.output
     assert calls == [(tmp_path / "page.html", 3, tuple(row.file for row in run.labels), 7, "Mine")]
     assert done.stdout == f"Report: {tmp_path / 'page.html'}\n"

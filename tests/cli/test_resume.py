@@ -86,11 +86,14 @@ def test_what_is_left_of_a_fit_is_neither_ignored_nor_deleted(place, pictures):
     assert "run.checkpoint is left of a fit that was cut short. Pass --resume" in told(refused)
     other = invoke("fit", pictures, *OPTIONS, "-o", place, "--resume", "--seed", 7, "--clusters", 4)
     assert other.exit_code == 2
-    assert "is the checkpoint of another fit: --clusters was 3 and is 4; --seed was 0 and is 7." in told(
-        other
+    assert (
+        "is the checkpoint of another fit: --clusters was 3 and is 4; --seed was 0 and is 7."
+        in told(other)
     )
     assert "To start anew, pass --force, not --resume." in told(other)
-    assert {path.name: path.read_bytes() for path in place.with_name("run.checkpoint").iterdir()} == before
+    assert {
+        path.name: path.read_bytes() for path in place.with_name("run.checkpoint").iterdir()
+    } == before
     assert names(place.parent) == ["run.checkpoint"]
 
 
@@ -101,7 +104,9 @@ def test_what_is_left_of_a_fit_is_neither_ignored_nor_deleted(place, pictures):
         (lambda path: path.unlink(), "checkpoint.safetensors is missing"),
     ],
 )
-def test_with_force_it_starts_anew_even_if_the_checkpoint_is_damaged(whole, place, pictures, harm, message):
+def test_with_force_it_starts_anew_even_if_the_checkpoint_is_damaged(
+    whole, place, pictures, harm, message
+):
     harm(place.with_name("run.checkpoint") / "checkpoint.safetensors")
     assert "Pass --resume" in told(invoke("fit", pictures, *OPTIONS, "-o", place))
     refused = invoke("fit", pictures, *OPTIONS, "-o", place, "--resume")
@@ -140,7 +145,10 @@ def test_something_else_of_that_name_is_left_alone(pictures, tmp_path):
     for arguments in ((), ("--force",)):
         done = invoke("fit", pictures, *OPTIONS, "-o", tmp_path / "run", *arguments)
         assert done.exit_code == 2
-        assert "is not a checkpoint: it holds 'thesis.txt'. Choose another name for the run" in told(done)
+        assert (
+            "is not a checkpoint: it holds 'thesis.txt'. Choose another name for the run"
+            in told(done)
+        )
     assert (tmp_path / "run.checkpoint" / "thesis.txt").read_text() == "ten years of work"
 
 
@@ -152,8 +160,9 @@ def test_a_full_disk_is_said_and_the_checkpoint_kept(whole, place, pictures, mon
         patch.setattr("dikmeans.outofcore.fits_file.write_tensor_file", full)
         done = invoke("fit", pictures, *OPTIONS, "-o", place, "--resume")
     assert done.exit_code == 2
-    assert "run.checkpoint could not be written: No space left on device. The one before, of run 2" in told(
-        done
+    assert (
+        "run.checkpoint could not be written: No space left on device. The one before, of run 2"
+        in told(done)
     )
     assert "the same command with --resume goes on from there" in told(done)
     assert invoke("fit", pictures, *OPTIONS, "-o", place, "--resume").exit_code == 0

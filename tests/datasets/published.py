@@ -123,7 +123,9 @@ def write_head_poses(home: Path, photograph: np.ndarray, box: tuple[int, int, in
                 (folder / f"{name}.txt").write_text(f"{name}.jpg\n\nFace\n{numbers}\n")
 
 
-def write_head_pose_copy(home: Path, photograph: np.ndarray, box: tuple[int, int, int, int]) -> None:
+def write_head_pose_copy(
+    home: Path, photograph: np.ndarray, box: tuple[int, int, int, int]
+) -> None:
     """The compact copy: one zip of level photographs and one table."""
     jpeg = encoded(Image.fromarray(photograph), "jpeg", quality=95)
     names = [
@@ -136,5 +138,7 @@ def write_head_pose_copy(home: Path, photograph: np.ndarray, box: tuple[int, int
     write_zip(folder / "tilt0.zip", {f"{name}.jpg": jpeg for name in names})
     with open(folder / "index.csv", "w", newline="") as stream:
         table = csv.writer(stream)
-        table.writerow(["file", "person", "series", "pan", "face_cx", "face_cy", "face_w", "face_h"])
+        table.writerow(
+            ["file", "person", "series", "pan", "face_cx", "face_cy", "face_w", "face_h"]
+        )
         table.writerows([f"{name}.jpg", 0, 0, 0, *box] for name in names)

@@ -8,7 +8,14 @@ import zipfile
 import numpy as np
 import pytest
 
-from dikmeans.datasets import CorruptFileError, DataError, MissingDataError, UnknownOptionError, load
+from dikmeans.datasets import (
+    CorruptFileError,
+    MissingDataError,
+    ReducedSizeWarning,
+    TooLargeError,
+    UnknownOptionError,
+    load,
+)
 
 
 @pytest.fixture
@@ -16,7 +23,7 @@ def bytes_picture() -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (5, 6, 4), np.uint8)
 
 
-def test_bytes_become_intensities_and_pictures_are_numbered(tmp_path, bytes_picture):
+def test_bytes_become_intensities_and_images_are_numbered(tmp_path, bytes_picture):
     np.save(tmp_path / "x.npy", bytes_picture)
     images = load(tmp_path / "x.npy")
     np.testing.assert_allclose(images.images, bytes_picture / 255, rtol=1e-6)
@@ -43,7 +50,9 @@ def test_the_full_scale_follows_from_the_type_or_the_largest_value(tmp_path, arr
 
 def test_an_npz_brings_labels_and_names(tmp_path, bytes_picture):
     labels, names = np.array(["b", "a", "b", "a", "c"]), np.array(["one", "two", "ü,\n", "4", "5"])
-    np.savez(tmp_path / "x.npz", images=bytes_picture, labels=labels, names=names, other=np.zeros(3))
+    np.savez(
+        tmp_path / "x.npz", images=bytes_picture, labels=labels, names=names, other=np.zeros(3)
+    )
     images = load(tmp_path / "x.npz")
     assert images.names == tuple(names)
     assert [images.class_names[label] for label in images.labels] == list(labels)
@@ -54,11 +63,11 @@ def test_the_only_array_of_an_npz_needs_no_name(tmp_path, bytes_picture):
     assert len(load(tmp_path / "x.npz")) == 5
 
 
-def test_one_channel_is_grey_and_three_are_colour(tmp_path):
-    np.save(tmp_path / "grey.npy", np.zeros((2, 5, 6, 1)))
-    np.save(tmp_path / "colour.npy", np.zeros((2, 5, 6, 3)))
-    assert load(tmp_path / "grey.npy").shape == (5, 6)
-    assert load(tmp_path / "colour.npy").shape == (5, 6, 3)
+def test_one_channel_is_gray_and_three_are_color(tmp_path):
+    np.save(tmp_path / "gray.npy", np.zeros((2, 5, 6, 1)))
+    np.save(tmp_path / "color.npy", np.zeros((2, 5, 6, 3)))
+    assert load(tmp_path / "gray.npy").shape == (5, 6)
+    assert load(tmp_path / "color.npy").shape == (5, 6, 3)
 
 
 def test_pictures_are_resized_and_inverted_like_those_of_a_folder(tmp_path):
@@ -71,7 +80,9 @@ def test_pictures_are_resized_and_inverted_like_those_of_a_folder(tmp_path):
         Image.fromarray(picture).save(tmp_path / "folder" / f"{i}.png")
     options = {"size": (5, 7), "invert": True}
     arrays, folder = load(tmp_path / "x.npy", **options), load(tmp_path / "folder", **options)
-    np.testing.assert_allclose(arrays.images, folder.images, atol=1.1 / 255)  # files are rounded to bytes
+    np.testing.assert_allclose(
+        arrays.images, folder.images, atol=1.1 / 255
+    )  # files are rounded to bytes
 
 
 @pytest.mark.parametrize("kind", ["x.npy", "folder"])
@@ -82,8 +93,11 @@ def test_large_pictures_are_reduced_in_proportion_with_a_warning(tmp_path, kind)
     np.save(tmp_path / "x.npy", pixels)
     (tmp_path / "folder").mkdir()
     Image.fromarray(pixels[0]).save(tmp_path / "folder" / "0.png")
-    with pytest.warns(UserWarning, match="are 30x60; all are reduced to 10x20"):
+    with pytest.warns(ReducedSizeWarning, match="of 30x60; all are reduced to 10x20") as caught:
         assert load(tmp_path / kind, largest_side=20).shape == (10, 20)
+    warning = caught[0].message
+    assert warning.path == str(tmp_path / kind)
+    assert (warning.original_size, warning.size) == ((30, 60), (10, 20))
     assert load(tmp_path / kind, largest_side=60).shape == (30, 60)
 
 
@@ -93,18 +107,19 @@ def test_large_pictures_are_reduced_in_proportion_with_a_warning(tmp_path, kind)
         (np.zeros((10, 784)), "Flat rows need their shape back"),
         (np.zeros((10, 3, 28, 28)), "Channels come last"),
         (np.zeros(4), r"expected \(N, rows, columns\[, channels\]\)"),
-        (np.zeros((0, 4, 4)), "no pictures"),
-        (np.full((2, 3, 3), -1.0), "from -1 to -1; expected pictures from 0"),
-        (np.full((2, 3, 3), 1e6), "expected pictures from 0 to 1, 255 or 65535"),
-        (np.array([[[1.0]], [[np.nan]]]), "not finite in 1 of 2 pictures; picture 1 is the first"),
+        (np.zeros((0, 4, 4)), "no images"),
+        (np.full((2, 3, 3), -1.0), "from -1 to -1; expected images from 0"),
+        (np.full((2, 3, 3), 1e6), "expected images from 0 to 1, 255 or 65535"),
+        (np.array([[[1.0]], [[np.nan]]]), "not finite in 1 of 2 images; image 1 is the first"),
         (np.array([[["a"]]]), "expected numbers"),
     ],
 )
-def test_what_is_no_array_of_pictures_is_refused_with_a_hint(tmp_path, array, message):
+def test_arrays_that_are_not_images_are_refused_with_a_hint(tmp_path, array, message):
     np.save(tmp_path / "x.npy", array)
     with pytest.raises(CorruptFileError, match=message) as caught:
         load(tmp_path / "x.npy")
-    assert str(tmp_path / "x.npy") in str(caught.value)
+    assert caught.value.path == str(tmp_path / "x.npy")
+    assert str(caught.value).startswith(caught.value.path)
 
 
 def test_pickled_objects_are_refused_and_not_run(tmp_path):
@@ -133,12 +148,14 @@ def test_damaged_files_are_named(tmp_path, bytes_picture, name, content):
         load(tmp_path / name)
 
 
-def test_an_archive_with_several_arrays_must_say_which_are_the_pictures(tmp_path, bytes_picture):
+def test_an_archive_with_several_arrays_must_say_which_are_the_images(tmp_path, bytes_picture):
     np.savez(tmp_path / "x.npz", a=bytes_picture, b=bytes_picture)
-    with pytest.raises(CorruptFileError, match="holds the arrays 'a', 'b'; expected pictures as 'images'"):
+    with pytest.raises(
+        CorruptFileError, match="holds the arrays 'a', 'b'; expected images as 'images'"
+    ):
         load(tmp_path / "x.npz")
     np.savez(tmp_path / "y.npz", images=bytes_picture, labels=np.zeros(4))
-    with pytest.raises(CorruptFileError, match=r"labels of shape \(4,\) beside 5 pictures"):
+    with pytest.raises(CorruptFileError, match=r"labels of shape \(4,\) beside 5 images"):
         load(tmp_path / "y.npz")
 
 
@@ -147,13 +164,13 @@ def test_more_than_the_memory_allowed_is_refused_before_it_is_read(tmp_path):
         bomb.writestr("images.npy", bytes(1 << 20))
     np.save(tmp_path / "x.npy", np.zeros((2, 300, 300), np.uint8))
     for name in ("x.npz", "x.npy"):
-        with pytest.raises(DataError, match="more than max_bytes=100,000"):
+        with pytest.raises(TooLargeError, match="more than max_bytes=100,000"):
             load(tmp_path / name, max_bytes=100_000)
 
 
-def test_an_array_file_is_one_part_and_has_its_own_options(tmp_path, bytes_picture):
+def test_an_array_file_is_one_split_and_takes_no_options_of_folders(tmp_path, bytes_picture):
     np.save(tmp_path / "x.npy", bytes_picture)
-    with pytest.raises(MissingDataError, match="has no part 'test'"):
+    with pytest.raises(MissingDataError, match="has no split 'test'"):
         load(tmp_path / "x.npy", "test")
-    with pytest.raises(UnknownOptionError, match="has no option 'mode'; it takes 'size'"):
-        load(tmp_path / "x.npy", mode="rgb")
+    with pytest.raises(UnknownOptionError, match="has no option 'color'; it takes 'size'"):
+        load(tmp_path / "x.npy", color=True)

@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 import soundfile
-from published import tone, write_spoken_digits
 
 from dikmeans.datasets import CorruptFileError, MissingDataError, load
-from dikmeans.datasets.files.home import user_cache
+from dikmeans.datasets.files.paths import user_cache
 from dikmeans.datasets.sets import audio_mnist
+from tests.datasets.published import tone, write_spoken_digits
 
 
 @pytest.fixture
@@ -19,7 +19,9 @@ def home(tmp_path):
     return tmp_path
 
 
-def write_index(home, rows, rate=16000, columns=("speaker", "digit", "rep", "start", "length", "peak")):
+def write_index(
+    home, rows, rate=16000, columns=("speaker", "digit", "rep", "start", "length", "peak")
+):
     """The compact copy for speaker 1: one ogg with tones one after another."""
     folder = home / "audiomnist"
     folder.mkdir()
@@ -35,12 +37,12 @@ INDEX = [("01", digit, 0, 4800 * n, 4800, 0.5) for n, digit in enumerate((0, 4, 
 
 
 def test_the_published_folder_is_read_by_speaker_digit_and_repetition(home):
-    found = load("audio-mnist", "train", home, speakers=(1, 2))
-    assert found.images.shape == (12, 24, 64)
-    assert found.images.dtype == np.float32
-    assert found.labels.tolist() == [0, 0, 4, 4, 9, 9] * 2
-    assert found.names[:3] == ("0_01_0", "0_01_1", "4_01_0")
-    rows = found.images.mean(axis=2).argmax(axis=1)
+    images = load("audio-mnist", "train", home, speakers=(1, 2))
+    assert images.images.shape == (12, 24, 64)
+    assert images.images.dtype == np.float32
+    assert images.labels.tolist() == [0, 0, 4, 4, 9, 9] * 2
+    assert images.names[:3] == ("0_01_0", "0_01_1", "4_01_0")
+    rows = images.images.mean(axis=2).argmax(axis=1)
     assert rows[0] > rows[2] > rows[4]  # the higher the tone, the higher up
 
 
@@ -56,7 +58,7 @@ def test_the_compact_copy_gives_nearly_the_same_pictures(home, tmp_path_factory)
         assert np.array_equal(a.argmax(axis=0)[3:-3], b.argmax(axis=0)[3:-3])
 
 
-def test_no_speaker_is_in_both_parts():
+def test_no_speaker_is_in_both_splits():
     assert not set(audio_mnist.SPEAKERS["train"]) & set(audio_mnist.SPEAKERS["test"])
     assert [len(audio_mnist.SPEAKERS[split]) * 500 for split in ("train", "test")] == [
         20_000,
@@ -65,8 +67,8 @@ def test_no_speaker_is_in_both_parts():
 
 
 @pytest.mark.parametrize("speakers", [[41], [0], []])
-def test_speakers_must_be_of_the_part(home, speakers):
-    with pytest.raises(ValueError, match=r"speakers must be some of 1\.\.40"):
+def test_speakers_must_be_of_the_split(home, speakers):
+    with pytest.raises(ValueError, match=r"speakers must be among 1\.\.40"):
         load("audio-mnist", "train", home, speakers=speakers)
 
 
@@ -92,7 +94,10 @@ def test_other_parameters_versions_or_recordings_are_computed_anew(home, monkeyp
     first = load("audio-mnist", "test", home, speakers=[41])
     other = load("audio-mnist", "test", home, speakers=[41], size=(12, 32))
     assert other.shape == (12, 32)
-    assert load("audio-mnist", "test", home, speakers=[41], duration=1.0).images.mean() < first.images.mean()
+    assert (
+        load("audio-mnist", "test", home, speakers=[41], duration=1.0).images.mean()
+        < first.images.mean()
+    )
     load("audio-mnist", "test", home, speakers=[41], trim=False)
     monkeypatch.setattr(audio_mnist, "TRANSFORM_VERSION", -1)
     load("audio-mnist", "test", home, speakers=[41])
@@ -102,7 +107,7 @@ def test_other_parameters_versions_or_recordings_are_computed_anew(home, monkeyp
 
 
 @pytest.mark.parametrize("damage", [b"", b"not an array", None])
-def test_a_damaged_cache_is_worked_around(home, damage, caplog):
+def test_a_damaged_cache_is_computed_anew(home, damage, caplog):
     first = load("audio-mnist", "test", home, speakers=[41])
     (cached,) = (user_cache() / "derived").iterdir()
     if damage is None:
@@ -122,7 +127,7 @@ def test_a_pickle_in_the_cache_is_not_opened(home):
     assert (load("audio-mnist", "test", home, speakers=[41]).images == first.images).all()
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(home, caplog):
+def test_a_cache_that_cannot_be_written_is_ignored(home, caplog):
     user_cache().parent.mkdir(parents=True, exist_ok=True)
     user_cache().write_text("a file where a folder should be")
     with caplog.at_level(logging.WARNING):
@@ -140,7 +145,7 @@ def test_a_damaged_recording_is_named(home):
     ("rows", "columns", "message"),
     [
         ([("01", 0, 0, 0, 10**9, 0)], None, r"speaker01\.ogg has 14,400 samples"),
-        ([("01", 0, 0, "a", 1, 0)], None, "line 2: expected whole numbers"),
+        ([("01", 0, 0, "a", 1, 0)], None, "line 2, must have whole numbers"),
         ([("01", 0)], ("speaker", "digit"), "it lacks rep, start, length"),
     ],
 )

@@ -1,28 +1,32 @@
 import numpy as np
 import pytest
 from PIL import Image
-from published import png, write_files, write_zip
 
 from dikmeans.datasets import (
+    AmbiguousLabelsError,
     CorruptFileError,
-    DataError,
     MissingDataError,
+    MixedSizesError,
+    MixedSizesWarning,
+    TooLargeError,
+    UnreadableFilesWarning,
     UnsafeFileError,
     load,
     load_folder,
 )
+from tests.datasets.published import png, write_files, write_zip
 
 
-def grey(level, shape=(4, 6)):
+def gray(level, shape=(4, 6)):
     return png(np.full(shape, level, np.uint8))
 
 
-FLAT = {"img10.png": grey(100), "img2.png": grey(20), "notes.txt": b"not a picture"}
+FLAT = {"img10.png": gray(100), "img2.png": gray(20), "notes.txt": b"not a picture"}
 CLASSES = {
-    "dog/1.png": grey(10),
-    "cat/2.png": grey(2),
-    "cat/10.png": grey(3),
-    "cat/more/1.png": grey(4),
+    "dog/1.png": gray(10),
+    "cat/2.png": gray(2),
+    "cat/10.png": gray(3),
+    "cat/more/1.png": gray(4),
 }
 
 
@@ -44,66 +48,77 @@ def levels(image_set):
 
 
 def test_a_flat_folder_is_an_unlabelled_set_in_natural_order(write):
-    found = load_folder(write(FLAT))
-    assert found.labels is None
-    assert found.class_names == ()
-    assert found.names == ("img2.png", "img10.png")
-    assert levels(found) == [20, 100]
-    assert found.shape == (4, 6)
-    assert found.images.dtype == np.float32
+    images = load_folder(write(FLAT))
+    assert images.labels is None
+    assert images.class_names == ()
+    assert images.names == ("img2.png", "img10.png")
+    assert levels(images) == [20, 100]
+    assert images.shape == (4, 6)
+    assert images.images.dtype == np.float32
 
 
 def test_folders_are_classes(write):
-    found = load_folder(write(CLASSES))
-    assert found.class_names == ("cat", "dog")
-    assert found.names == ("cat/2.png", "cat/10.png", "cat/more/1.png", "dog/1.png")
-    assert found.labels.tolist() == [0, 0, 0, 1]
-    assert levels(found) == [2, 3, 4, 10]
+    images = load_folder(write(CLASSES))
+    assert images.class_names == ("cat", "dog")
+    assert images.names == ("cat/2.png", "cat/10.png", "cat/more/1.png", "dog/1.png")
+    assert images.labels.tolist() == [0, 0, 0, 1]
+    assert levels(images) == [2, 3, 4, 10]
 
 
-def test_the_one_door_takes_a_path_too(write):
+def test_load_takes_a_path_too(write):
     path = write(FLAT)
     assert load(path).names == load(str(path)).names == load_folder(path).names
 
 
 def test_train_and_test_folders_are_splits(write):
-    path = write({"train/cat/1.png": grey(1), "train/dog/1.png": grey(2), "test/cat/1.png": grey(3)})
+    path = write(
+        {"train/cat/1.png": gray(1), "train/dog/1.png": gray(2), "test/cat/1.png": gray(3)}
+    )
     assert load(path).names == ("cat/1.png", "dog/1.png")
     assert load(path, split="test").names == ("cat/1.png",)
     assert load_folder(path).class_names == ("test", "train")
 
 
-def test_a_folder_without_splits_has_no_test_part(write):
-    with pytest.raises(MissingDataError, match="has no part 'test'"):
+def test_a_folder_without_splits_has_no_test_split(write):
+    with pytest.raises(MissingDataError, match="has no split 'test'"):
         load(write(FLAT), split="test")
 
 
 def test_mixed_sizes_are_brought_to_the_most_frequent_with_a_warning(write):
-    path = write({"a.png": grey(1), "b.png": grey(2), "c.png": grey(3, (9, 9))})
-    with pytest.warns(UserWarning, match=r"4x6 \(2\), 9x9 \(1\); all are resized .* 4x6"):
-        found = load_folder(path)
-    assert found.images.shape == (3, 4, 6)
+    path = write({"a.png": gray(1), "b.png": gray(2), "c.png": gray(3, (9, 9))})
+    with pytest.warns(MixedSizesWarning, match=r"4x6 \(2\), 9x9 \(1\)\. All .* 4x6") as caught:
+        images = load_folder(path)
+    assert images.images.shape == (3, 4, 6)
+    warning = caught[0].message
+    assert warning.path == str(path)
+    assert warning.sizes == {(4, 6): 2, (9, 9): 1}
+    assert warning.size == (4, 6)
 
 
 def test_mixed_sizes_are_refused_by_choice(write):
-    path = write({"a.png": grey(1), "b.png": grey(2, (9, 9))})
-    with pytest.raises(CorruptFileError, match=r"differ in size.*Pass size="):
+    path = write({"a.png": gray(1), "b.png": gray(2, (9, 9))})
+    with pytest.raises(MixedSizesError, match=r"different sizes.*Pass size=") as caught:
         load_folder(path, on_mixed_sizes="error")
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.path == str(path)
+    assert caught.value.sizes == {(4, 6): 1, (9, 9): 1}
 
 
-def test_a_size_settles_mixed_sizes_without_a_word(write):
-    path = write({"a.png": grey(1), "b.png": grey(2, (9, 9))})
+def test_a_size_settles_mixed_sizes_without_a_warning(write):
+    path = write({"a.png": gray(1), "b.png": gray(2, (9, 9))})
     assert load_folder(path, size=(5, 7)).images.shape == (2, 5, 7)
 
 
 @pytest.mark.parametrize("size", [None, (4, 6)])
 def test_unreadable_files_are_named_counted_and_left_out(write, size):
-    path = write(FLAT | {"bad.png": b"broken", "cut.png": grey(1)[:50]})
-    with pytest.warns(UserWarning, match=r"2 unreadable .*bad\.png.*cut\.png"):
-        found = load_folder(path, size=size)
-    assert found.names == ("img2.png", "img10.png")
-    assert levels(found) == [20, 100]
-    assert "2 unreadable" in found.card.processing
+    path = write(FLAT | {"bad.png": b"broken", "cut.png": gray(1)[:50]})
+    with pytest.warns(UnreadableFilesWarning, match=r"2 unreadable .*bad\.png.*cut\.png") as caught:
+        images = load_folder(path, size=size)
+    assert caught[0].message.path == str(path)
+    assert [error.path for error in caught[0].message.errors] == ["bad.png", "cut.png"]
+    assert images.names == ("img2.png", "img10.png")
+    assert levels(images) == [20, 100]
+    assert "2 unreadable" in images.card.processing
 
 
 def test_unreadable_files_are_refused_by_choice(write):
@@ -115,14 +130,14 @@ def test_a_folder_with_nothing_readable_is_an_error(write):
     path = write({"bad.png": b"broken"})
     for size in (None, (4, 4)):
         with (
-            pytest.warns(UserWarning, match="1 unreadable"),
-            pytest.raises(CorruptFileError, match="None of the 1 picture"),
+            pytest.warns(UnreadableFilesWarning, match="1 unreadable"),
+            pytest.raises(CorruptFileError, match=r"has 1 picture.*none of which can be read"),
         ):
             load_folder(path, size=size)
 
 
 def test_a_folder_without_pictures_is_an_error(write):
-    with pytest.raises(MissingDataError, match=r"no pictures in .*1 file\(s\)"):
+    with pytest.raises(MissingDataError, match=r"has no pictures: 1 file\(s\)"):
         load_folder(write({"notes.txt": b""}))
 
 
@@ -132,12 +147,16 @@ def test_an_empty_folder_is_an_error(tmp_path):
 
 
 def test_pictures_beside_class_folders_are_refused(write):
-    with pytest.raises(DataError, match=r"such as 'loose\.png'"):
-        load_folder(write(CLASSES | {"loose.png": grey(1)}))
+    path = write(CLASSES | {"loose.png": gray(1)})
+    with pytest.raises(AmbiguousLabelsError, match=r"such as 'loose\.png'") as caught:
+        load_folder(path)
+    assert (caught.value.path, caught.value.file) == (str(path), "loose.png")
 
 
-def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(write, monkeypatch):
-    path = write({"bomb.png": grey(1, (50, 50)), "good.png": grey(1)})
+def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(
+    write, monkeypatch
+):
+    path = write({"bomb.png": gray(1, (50, 50)), "good.png": gray(1)})
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     for size in (None, (4, 4)):
         with pytest.raises(UnsafeFileError, match=r"bomb\.png has more pixels"):
@@ -145,20 +164,21 @@ def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_ar
 
 
 def test_an_array_too_large_for_memory_is_refused_before_it_is_made(write):
-    with pytest.raises(DataError, match=r"take 192 bytes, more than max_bytes=100"):
+    with pytest.raises(TooLargeError, match=r"take 192 bytes, more than max_bytes=100") as caught:
         load_folder(write(FLAT), max_bytes=100)
-    with pytest.raises(DataError, match="Pass a smaller size"):
+    assert (caught.value.needed_bytes, caught.value.max_bytes) == (192, 100)
+    with pytest.raises(TooLargeError, match="Pass a smaller size"):
         load_folder(write(FLAT), size=(10**6, 10**6))
 
 
-def test_a_zip_that_climbs_out_is_refused_by_the_one_door(tmp_path):
-    path = write_zip(tmp_path / "evil.zip", {"../../evil.png": grey(1)})
+def test_a_zip_with_names_outside_of_it_is_refused_by_load(tmp_path):
+    path = write_zip(tmp_path / "evil.zip", {"../../evil.png": gray(1)})
     with pytest.raises(UnsafeFileError, match="points outside"):
         load(path)
 
 
-def test_colour_inversion_and_background_reach_the_pictures(write):
-    assert load_folder(write(FLAT), mode="rgb").images.shape == (2, 4, 6, 3)
+def test_color_and_inversion_reach_the_pictures(write):
+    assert load_folder(write(FLAT), color=True).images.shape == (2, 4, 6, 3)
     assert levels(load_folder(write(FLAT), invert=True)) == [235, 155]
 
 
@@ -169,6 +189,6 @@ def test_choices_are_checked(write, option):
 
 
 def test_many_unreadable_files_are_not_all_named(write):
-    path = write({"good.png": grey(1)} | {f"bad{n}.png": b"" for n in range(9)})
-    with pytest.warns(UserWarning, match=r"9 unreadable.*bad4\.png.*and 4 more$"):
+    path = write({"good.png": gray(1)} | {f"bad{n}.png": b"" for n in range(9)})
+    with pytest.warns(UnreadableFilesWarning, match=r"9 unreadable.*bad4\.png.*and 4 more$"):
         load_folder(path)

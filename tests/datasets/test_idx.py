@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from published import idx_bytes, write_idx
 
 from dikmeans.datasets import CorruptFileError
 from dikmeans.datasets.files.idx import read_idx, read_idx_pair
+from tests.datasets.published import idx_bytes, write_idx
 
 IMAGES = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
 
@@ -64,7 +64,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
             read_idx(path, 3)
 
 
-def test_a_header_which_claims_the_world_is_refused_before_memory_is_reserved():
+def test_a_header_that_claims_too_much_is_refused_before_memory_is_reserved():
     claim = bytes([0, 0, 8, 3]) + struct.pack(">3I", 2**32 - 1, 2**32 - 1, 2**32 - 1)
     with pytest.raises(CorruptFileError, match="claims to hold"):
         read_idx(claim, 3)
@@ -73,5 +73,5 @@ def test_a_header_which_claims_the_world_is_refused_before_memory_is_reserved():
 def test_images_and_labels_that_do_not_count_the_same_are_refused(tmp_path):
     images = write_idx(tmp_path, "images", IMAGES)
     labels = write_idx(tmp_path, "labels", np.zeros(3))
-    with pytest.raises(CorruptFileError, match=r"2 images and .* 3 labels"):
+    with pytest.raises(CorruptFileError, match=r"2 images and .* has 3 labels"):
         read_idx_pair(images, labels)

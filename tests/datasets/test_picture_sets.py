@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
-from published import (
+from sklearn.datasets import load_sample_image
+
+from dikmeans.datasets import CorruptFileError, MissingDataError, load
+from tests.datasets.published import (
     png,
     write_files,
     write_head_pose_copy,
     write_head_poses,
     write_zip,
 )
-from sklearn.datasets import load_sample_image
-
-from dikmeans.datasets import CorruptFileError, MissingDataError, load
 
 GESTURES = ("rock", "paper", "scissors")
 
@@ -31,7 +31,7 @@ def published_hands(split):
     return archive, members | {"__MACOSX/rps/._rock": b"", f"{archive}/readme.txt": b""}
 
 
-@pytest.fixture(params=["zip", "folder", "zip a gesture"])
+@pytest.fixture(params=["zip", "folder", "one zip per gesture"])
 def hands_home(request, tmp_path):
     folder = tmp_path / "rps"
     for split in ("train", "test"):
@@ -48,26 +48,28 @@ def hands_home(request, tmp_path):
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_hands_are_grey_on_zero_whatever_the_layout(hands_home, split):
-    found = load("rock-paper-scissors", split, hands_home)
-    assert found.images.shape == (6, 48, 48)
-    assert found.class_names == GESTURES
-    assert found.labels.tolist() == [0, 0, 1, 1, 2, 2]
-    assert found.names == tuple(f"{g}/{g}{n:02d}.png" for g in GESTURES for n in (1, 2))
-    assert found.images[:, 0].max() == 0  # the white background, at the top
-    assert found.images[:, -1].max() == pytest.approx(1 - 90 / 255, abs=0.01)
+def test_hands_are_gray_on_zero_whatever_the_layout(hands_home, split):
+    images = load("rock-paper-scissors", split, hands_home)
+    assert images.images.shape == (6, 48, 48)
+    assert images.class_names == GESTURES
+    assert images.labels.tolist() == [0, 0, 1, 1, 2, 2]
+    assert images.names == tuple(f"{g}/{g}{n:02d}.png" for g in GESTURES for n in (1, 2))
+    assert images.images[:, 0].max() == 0  # the white background, at the top
+    assert images.images[:, -1].max() == pytest.approx(1 - 90 / 255, abs=0.01)
 
 
 def test_hands_come_in_any_size_and_uninverted_if_asked(hands_home):
-    found = load("rock-paper-scissors", "test", hands_home, size=(20, 30), invert=False)
-    assert found.shape == (20, 30)
-    assert found.images[:, 0].min() == 1
-    assert "20x30" in found.card.processing
+    images = load("rock-paper-scissors", "test", hands_home, size=(20, 30), invert=False)
+    assert images.shape == (20, 30)
+    assert images.images[:, 0].min() == 1
+    assert "20x30" in images.card.processing
 
 
 def test_an_archive_without_gestures_is_refused(tmp_path):
     write_zip(tmp_path / "rps" / "rps.zip", {"cats/1.png": HANDS["rock"]})
-    with pytest.raises(CorruptFileError, match="No pictures in folders called rock, paper, scissors"):
+    with pytest.raises(
+        CorruptFileError, match="no train pictures in folders called rock, paper, scissors"
+    ):
         load("rock-paper-scissors", "train", tmp_path)
 
 
@@ -77,7 +79,7 @@ def test_a_damaged_hand_is_named(tmp_path):
         load("rock-paper-scissors", "train", tmp_path)
 
 
-BOX = (150, 120, 100, 80)  # centre x, centre y, width, height
+BOX = (150, 120, 100, 80)  # center x, center y, width, height
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +109,14 @@ def test_the_level_head_poses_are_split_as_documented(faces_home):
 
 
 def test_frames_are_full_by_default_and_faces_cut_out_on_request(faces_home, photograph):
-    grey = photograph @ [0.299, 0.587, 0.114] / 255
+    gray = photograph @ [0.299, 0.587, 0.114] / 255
     frames = load("face-pose", "test", faces_home)
     assert frames.shape == (36, 48)
-    blocks = grey.reshape(36, 8, 48, 8).mean(axis=(1, 3))
+    blocks = gray.reshape(36, 8, 48, 8).mean(axis=(1, 3))
     assert np.abs(frames.images[0] - blocks).mean() < 0.02
     faces = load("face-pose", "test", faces_home, face_box=True)
     assert faces.shape == (40, 40)
-    face = grey[80:160, 100:200].reshape(40, 2, 100).mean(axis=1)
+    face = gray[80:160, 100:200].reshape(40, 2, 100).mean(axis=1)
     assert np.abs(faces.images[0].mean(axis=1) - face.mean(axis=1)).max() < 0.02
 
 
@@ -130,11 +132,11 @@ def test_the_front_folder_of_the_release_is_not_counted_twice(tmp_path, photogra
     assert len(load("face-pose", "train", tmp_path)) == 273
 
 
-def test_a_face_without_a_place_is_told(tmp_path, photograph):
+def test_a_face_without_a_box_is_an_error(tmp_path, photograph):
     write_head_poses(tmp_path, photograph, BOX)
     text = next((tmp_path / "pointing04" / "Person15").glob("person15*+0+0.txt"))
     text.write_text("Face\n1\n2\n")
-    with pytest.raises(CorruptFileError, match="expected the face as four whole numbers"):
+    with pytest.raises(CorruptFileError, match="must give the face as four whole numbers"):
         load("face-pose", "test", tmp_path, face_box=True)
     text.unlink()
     with pytest.raises(MissingDataError, match=r"face_box=False"):

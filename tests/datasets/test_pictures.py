@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from published import encoded, png
 
 from dikmeans.datasets import CorruptFileError, DataError, UnsafeFileError
-from dikmeans.datasets.pictures.decode import Rendering, decode_picture, picture_size
+from dikmeans.datasets.pictures.decode import DecodeOptions, decode_picture, picture_size
+from tests.datasets.published import encoded, png
 
 RAMP = np.arange(0, 240, 10, dtype=np.uint8).reshape(4, 6)
 
 
 def decoded(content, **options):
     box = options.pop("box", None)
-    return decode_picture(content, "picture", Rendering(**options), box)
+    return decode_picture(content, "picture", DecodeOptions(**options), box)
 
 
 @pytest.mark.parametrize("kind", ["png", "bmp", "tiff", "gif", "ppm", "webp"])
@@ -27,19 +27,20 @@ def test_every_lossless_format_gives_the_same_array(kind):
     np.testing.assert_allclose(picture, RAMP / 255, atol=1e-6)
 
 
-def test_grey_and_colour_have_two_and_three_axes():
-    colour = np.zeros((4, 6, 3), np.uint8)
-    colour[..., 0] = 255
-    assert decoded(png(colour), mode="rgb").shape == (4, 6, 3)
-    assert decoded(png(colour), mode="rgb")[0, 0].tolist() == [1, 0, 0]
-    np.testing.assert_allclose(decoded(png(colour)), 0.299, atol=0.003)
+def test_gray_and_color_have_two_and_three_axes():
+    red = np.zeros((4, 6, 3), np.uint8)
+    red[..., 0] = 255
+    assert decoded(png(red), color=True).shape == (4, 6, 3)
+    assert decoded(png(red), color=True)[0, 0].tolist() == [1, 0, 0]
+    assert decoded(png(red)).shape == (4, 6)
+    np.testing.assert_allclose(decoded(png(red)), 0.299, atol=0.003)
 
 
 @pytest.mark.parametrize(
     ("orientation", "undo"),
     [(1, lambda a: a), (3, lambda a: a[::-1, ::-1]), (6, lambda a: np.rot90(a, -1)), (8, np.rot90)],
 )
-def test_a_picture_stands_as_its_camera_was_held(orientation, undo):
+def test_the_exif_orientation_is_applied(orientation, undo):
     exif = Image.Exif()
     exif[0x0112] = orientation
     content = png(RAMP, exif=exif)
@@ -48,13 +49,13 @@ def test_a_picture_stands_as_its_camera_was_held(orientation, undo):
 
 
 @pytest.mark.parametrize("background", [0.0, 1.0])
-def test_transparent_pixels_are_laid_on_the_background(background):
+def test_transparent_pixels_show_the_background(background):
     pixels = np.zeros((2, 2, 4), np.uint8)
     pixels[0] = (255, 255, 255, 255)
     expected = [[1, 1], [background, background]]
     assert decoded(png(pixels), background=background).tolist() == expected
-    grey_alpha = encoded(Image.fromarray(pixels).convert("LA"), "png")
-    assert decoded(grey_alpha, background=background).tolist() == expected
+    gray_alpha = encoded(Image.fromarray(pixels).convert("LA"), "png")
+    assert decoded(gray_alpha, background=background).tolist() == expected
     palette = encoded(Image.fromarray(RAMP).convert("P"), "png", transparency=0)
     assert decoded(palette, background=background)[0, 0] == background
 
@@ -64,7 +65,7 @@ def test_sixteen_bits_keep_their_precision(kind):
     deep = np.array([[0, 1, 65535], [256, 40000, 40001]], np.uint16)
     content = encoded(Image.fromarray(deep), kind)
     np.testing.assert_allclose(decoded(content), deep / 65535, atol=1e-6)
-    assert decoded(content, mode="rgb").shape == (2, 3, 3)
+    assert decoded(content, color=True).shape == (2, 3, 3)
     assert decoded(content, size=(4, 6)).shape == (4, 6)
 
 
@@ -90,7 +91,9 @@ def test_resizing_is_antialiased():
 
 
 def test_a_box_is_cut_out_and_repeats_the_edge_outside_of_the_picture():
-    np.testing.assert_allclose(decoded(png(RAMP), box=(1, 2, 2, 3)) * 255, RAMP[1:3, 2:5], atol=1e-3)
+    np.testing.assert_allclose(
+        decoded(png(RAMP), box=(1, 2, 2, 3)) * 255, RAMP[1:3, 2:5], atol=1e-3
+    )
     beyond = decoded(png(RAMP), box=(-1, 0, 2, 6)) * 255
     np.testing.assert_allclose(beyond, RAMP[[0, 0]], atol=1e-3)
 
@@ -101,7 +104,7 @@ def test_an_animation_gives_its_first_picture():
 
 
 @pytest.mark.parametrize("content", [b"", b"no picture", png(RAMP)[:40], png(RAMP)[:-20]])
-def test_what_is_no_whole_picture_is_named(content):
+def test_a_file_that_is_not_a_whole_picture_is_named(content):
     with pytest.raises(CorruptFileError, match="picture cannot be read as a picture"):
         decoded(content)
 
@@ -109,24 +112,23 @@ def test_what_is_no_whole_picture_is_named(content):
 @pytest.mark.parametrize("limit", [20, 10])
 def test_a_picture_beyond_pillows_limit_is_refused_and_named(monkeypatch, limit):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
-    for look in (decoded, lambda content: picture_size(content, "picture")):
+    for read in (decoded, lambda content: picture_size(content, "picture")):
         with pytest.raises(UnsafeFileError, match="picture has more pixels than the safety limit"):
-            look(png(RAMP))
+            read(png(RAMP))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mode": "gray"}, "mode must be one of 'grey', 'rgb'; got 'gray'"),
         ({"background": 255}, r"background must be .* in \[0, 1\]; got 255"),
         ({"size": (0, 4)}, r"size must be \(height, width\)"),
         ({"size": (4,)}, r"size must be \(height, width\)"),
         ({"size": (4.5, 4)}, r"size must be \(height, width\)"),
     ],
 )
-def test_wrong_options_say_what_is_right(options, message):
+def test_wrong_options_are_refused_with_what_is_expected(options, message):
     with pytest.raises(ValueError, match=message):
-        Rendering(**options)
+        DecodeOptions(**options)
 
 
 def test_without_pillow_the_error_says_what_to_install(monkeypatch):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import tone
 from scipy.io import wavfile
 from scipy.signal import resample_poly
 
 from dikmeans.datasets import CorruptFileError, spectrogram_picture
 from dikmeans.datasets.sounds.read import read_sound
+from tests.datasets.published import tone
 
 RATE = 16000
 
@@ -45,7 +45,9 @@ def test_loudness_does_not_matter(gain):
 def test_silence_around_the_word_does_not_matter_unless_it_is_kept(before, after):
     # By whole steps of the silence detector: between them the picture moves within a frame.
     padded = np.pad(word(), (before // 80 * 80, after // 80 * 80))
-    assert np.abs(spectrogram_picture(padded, RATE) - spectrogram_picture(word(), RATE)).max() < 0.05
+    assert (
+        np.abs(spectrogram_picture(padded, RATE) - spectrogram_picture(word(), RATE)).max() < 0.05
+    )
     if before > 2000:
         kept = spectrogram_picture(padded, RATE, trim=False)
         assert kept[:, 0].max() == 0
@@ -144,7 +146,9 @@ def test_a_damaged_sound_file_is_named(tmp_path, name, content):
         read_sound(tmp_path / name)
 
 
-def test_without_soundfile_the_error_says_what_to_install_and_wav_still_works(tmp_path, monkeypatch):
+def test_without_soundfile_the_error_says_what_to_install_and_wav_still_works(
+    tmp_path, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "soundfile", None)
     with pytest.raises(ImportError, match=r"pip install 'dikmeans\[audio\]'"):
         read_sound(tmp_path / "x.ogg")

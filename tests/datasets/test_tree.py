@@ -6,10 +6,10 @@ import zipfile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import write_files, write_zip
 
 from dikmeans.datasets import CorruptFileError, DataError, MissingDataError, UnsafeFileError
 from dikmeans.datasets.files.tree import ZipLimits, natural_key, open_tree
+from tests.datasets.published import write_files, write_zip
 
 FILES = {"b/img10": b"10", "b/img2": b"2", "a/x": b"x"}
 HIDDEN = {".hidden": b"", "a/.DS_Store": b"", "__MACOSX/a/x": b"", ".git/config": b""}
@@ -29,7 +29,7 @@ def test_a_folder_and_a_zip_of_it_look_the_same(tmp_path, write):
         assert [tree.read(name) for name in tree.names] == [b"x", b"2", b"10"]
 
 
-def test_hidden_files_and_the_rubbish_of_other_systems_are_left_out(tmp_path, write):
+def test_hidden_files_and_those_of_macos_archives_are_left_out(tmp_path, write):
     with open_tree(write(tmp_path / "tree", FILES | HIDDEN)) as tree:
         assert tree.names == ("a/x", "b/img2", "b/img10")
 
@@ -52,7 +52,7 @@ def test_a_name_with_more_digits_than_an_integer_may_have_is_sorted_all_the_same
 @pytest.mark.parametrize(
     "name", ["../out.png", "a/../../out.png", "/out.png", "..\\out.png", "\\out.png", "C:\\out.png"]
 )
-def test_a_zip_with_a_name_that_climbs_out_is_refused_and_nothing_is_written(tmp_path, name):
+def test_a_zip_with_a_name_outside_of_it_is_refused_and_nothing_is_written(tmp_path, name):
     path = write_zip(tmp_path / "in" / "evil.zip", {"good.png": b"", name: b"evil"})
     with pytest.raises(UnsafeFileError, match=r"points outside"):
         open_tree(path)
@@ -81,7 +81,7 @@ def test_a_zip_bomb_is_refused_unopened(tmp_path):
         open_tree(path, ZipLimits(members=3))
 
 
-def test_a_zip_which_lies_about_its_sizes_gives_no_more_than_it_claims(tmp_path):
+def test_a_zip_with_false_sizes_gives_no_more_than_it_claims(tmp_path):
     path = write_zip(tmp_path / "liar.zip", {"x.png": bytes(1 << 20)})
     content = path.read_bytes()
     small = (10).to_bytes(4, "little")
@@ -109,11 +109,11 @@ def test_an_encrypted_member_is_named(tmp_path):
         tree.read("x.png")
 
 
-def test_a_file_that_is_no_zip_and_a_path_with_nothing_are_told_apart(tmp_path):
+def test_a_file_that_is_not_a_zip_and_a_missing_path_give_different_errors(tmp_path):
     (tmp_path / "notes.txt").write_text("no zip")
     with pytest.raises(CorruptFileError, match="neither a folder nor a readable zip"):
         open_tree(tmp_path / "notes.txt")
-    with pytest.raises(MissingDataError, match="no folder and no file"):
+    with pytest.raises(MissingDataError, match="absent does not exist"):
         open_tree(tmp_path / "absent")
 
 

@@ -19,7 +19,9 @@ WARPS = ("none", "affine", "tps")
 
 
 def quick(**parameters) -> DIKMeans:
-    return DIKMeans(**{"n_clusters": 4, "random_state": 0, "max_iter": 4, "n_swaps": 2, **parameters})
+    return DIKMeans(
+        **{"n_clusters": 4, "random_state": 0, "max_iter": 4, "n_swaps": 2, **parameters}
+    )
 
 
 @pytest.fixture(scope="module", params=WARPS)
@@ -73,7 +75,8 @@ def test_the_distortion_falls_within_every_phase(fitted):
 def test_all_warps_start_from_the_same_centroids(real_digits, search_size):
     X, _ = real_digits
     starts = [
-        quick(warp=warp, random_state=3, search_size=search_size).fit(X[:100]).init_centers_ for warp in WARPS
+        quick(warp=warp, random_state=3, search_size=search_size).fit(X[:100]).init_centers_
+        for warp in WARPS
     ]
     np.testing.assert_array_equal(starts[0], starts[1])
     np.testing.assert_array_equal(starts[0], starts[2])
@@ -82,7 +85,8 @@ def test_all_warps_start_from_the_same_centroids(real_digits, search_size):
 def test_affine_beats_k_means_and_splines_beat_affine_on_real_digits(real_digits):
     X, y = real_digits
     accuracies = {
-        w: clustering_accuracy(y, DIKMeans(10, warp=w, random_state=0).fit(X).labels_) for w in WARPS
+        w: clustering_accuracy(y, DIKMeans(10, warp=w, random_state=0).fit(X).labels_)
+        for w in WARPS
     }
     assert accuracies["none"] + 0.1 < accuracies["affine"]
     assert accuracies["none"] + 0.2 < accuracies["tps"]
@@ -107,10 +111,14 @@ def test_the_scale_of_the_pixels_does_not_matter(real_digits):
     X, _ = real_digits
     for normalize in ("unit", None):
         small = quick(normalize=normalize).fit(X[:80])
-        large = quick(normalize=normalize).fit(X[:80] * 256)  # a power of two: exact in floating point
+        large = quick(normalize=normalize).fit(
+            X[:80] * 256
+        )  # a power of two: exact in floating point
         np.testing.assert_array_equal(small.labels_, large.labels_)
         np.testing.assert_allclose(
-            large.transform(X[:80] * 256), small.transform(X[:80]) * (1 if normalize else 256**2), rtol=1e-5
+            large.transform(X[:80] * 256),
+            small.transform(X[:80]) * (1 if normalize else 256**2),
+            rtol=1e-5,
         )
 
 
@@ -132,7 +140,9 @@ def test_colour_pictures_are_clustered_by_shape_and_colour():
 def test_signals_without_image_shape_are_pictures_of_one_row():
     rng = np.random.default_rng(0)
     t = np.linspace(0, 1, 60)
-    X = np.array([np.exp(-(((t - rng.uniform(0.3, 0.7)) / w) ** 2)) for w in [0.03, 0.12] for _ in range(20)])
+    X = np.array(
+        [np.exp(-(((t - rng.uniform(0.3, 0.7)) / w) ** 2)) for w in [0.03, 0.12] for _ in range(20)]
+    )
     model = DIKMeans(2, random_state=0, landmarks=3).fit(X)
     assert model.cluster_centers_.shape == (2, 1, 60)
     # wide and narrow bumps: affine maps can stretch one into the other, but not for free of residual
@@ -194,7 +204,9 @@ def test_no_cluster_stays_empty(real_digits):
 
 def test_as_published_follows_the_paper(real_digits):
     X, _ = real_digits
-    model = DIKMeans.as_published(4, landmarks=3, learning_rate=0.05, steps=10, max_iter=3, random_state=0)
+    model = DIKMeans.as_published(
+        4, landmarks=3, learning_rate=0.05, steps=10, max_iter=3, random_state=0
+    )
     assert model.smoothness == 0
     assert model.direction == "image-to-centroid"
     assert isinstance(model.solver, Adam)

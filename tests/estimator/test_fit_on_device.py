@@ -45,7 +45,8 @@ def digits():
 def test_the_clusters_are_those_of_the_compiled_fit(measure, digits):
     X, first = digits
     compiled, device = (
-        DIKMeans(5, init=first, max_iter=4, device=device, **measure).fit(X) for device in (None, "cpu")
+        DIKMeans(5, init=first, max_iter=4, device=device, **measure).fit(X)
+        for device in (None, "cpu")
     )
     assert (device.labels_ == compiled.labels_).mean() >= 0.98
     assert device.inertia_ == pytest.approx(compiled.inertia_, rel=0.03)
@@ -62,7 +63,9 @@ def clone_fitted(model):
 def test_curriculum_swaps_and_seeds_work_on_a_device(digits):
     X, _ = digits
     weights = np.linspace(0.5, 1.5, 60)
-    model = DIKMeans(2, n_swaps=1, max_iter=2, init="measure-k-means++", random_state=0, device="cpu")
+    model = DIKMeans(
+        2, n_swaps=1, max_iter=2, init="measure-k-means++", random_state=0, device="cpu"
+    )
     model.fit(X[:60], sample_weight=weights)
     assert set(model.labels_) == {0, 1}
     again = clone(model).fit(X[:60], sample_weight=weights)
@@ -86,7 +89,9 @@ def test_the_published_algorithm_runs_on_a_device(digits):
 
 def test_without_a_warp_a_device_changes_nothing(digits):
     X, first = digits
-    models = [DIKMeans(5, warp="none", init=first, device=device).fit(X) for device in (None, "cpu")]
+    models = [
+        DIKMeans(5, warp="none", init=first, device=device).fit(X) for device in (None, "cpu")
+    ]
     np.testing.assert_array_equal(models[0].cluster_centers_, models[1].cluster_centers_)
 
 

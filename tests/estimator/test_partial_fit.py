@@ -46,7 +46,9 @@ def test_the_first_images_are_searched_as_a_fit_would(real_digits):
     streamed, fitted = stream(X, 30), DIKMeans(**SETTINGS).fit(X)
     np.testing.assert_array_equal(streamed.cluster_centers_, fitted.cluster_centers_)
     np.testing.assert_array_equal(streamed.labels_, fitted.labels_[30:])
-    np.testing.assert_array_equal(streamed.cluster_weights_, np.bincount(fitted.labels_, minlength=4))
+    np.testing.assert_array_equal(
+        streamed.cluster_weights_, np.bincount(fitted.labels_, minlength=4)
+    )
 
 
 def test_after_every_batch_there_is_a_model_and_the_labels_are_the_batchs(real_digits):

@@ -26,7 +26,8 @@ def expected_failures(estimator: DIKMeans) -> dict[str, str]:
 
 @pytest.mark.filterwarnings("ignore:Only .* clusters have members")  # as KMeans warns, of copies
 @parametrize_with_checks(
-    [DIKMeans(warp=warp) for warp in ("none", "affine", "tps")], expected_failed_checks=expected_failures
+    [DIKMeans(warp=warp) for warp in ("none", "affine", "tps")],
+    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
@@ -39,13 +40,19 @@ def test_without_warp_and_normalisation_it_is_scikit_learns_k_means(real_digits,
     X = X.astype(np.float64)
     start = X[:10]
     weights = np.random.default_rng(0).uniform(0.1, 2, len(X)) if weighted else None
-    ours = DIKMeans(10, warp="none", normalize=None, init=start, tol=tol).fit(X, sample_weight=weights)
+    ours = DIKMeans(10, warp="none", normalize=None, init=start, tol=tol).fit(
+        X, sample_weight=weights
+    )
     oracle = KMeans(10, init=start.reshape(10, -1), n_init=1, algorithm="lloyd", tol=tol)
     oracle.fit(X.reshape(len(X), -1), sample_weight=weights)
     np.testing.assert_array_equal(ours.labels_, oracle.labels_)
-    np.testing.assert_allclose(ours.cluster_centers_.reshape(10, -1), oracle.cluster_centers_, atol=1e-5)
+    np.testing.assert_allclose(
+        ours.cluster_centers_.reshape(10, -1), oracle.cluster_centers_, atol=1e-5
+    )
     assert ours.inertia_ == pytest.approx(oracle.inertia_, rel=1e-6)
-    np.testing.assert_array_equal(ours.predict(X[:50] * 0.9), oracle.predict((X[:50] * 0.9).reshape(50, -1)))
+    np.testing.assert_array_equal(
+        ours.predict(X[:50] * 0.9), oracle.predict((X[:50] * 0.9).reshape(50, -1))
+    )
 
 
 def test_nested_parameters_of_the_solver_can_be_set():

@@ -65,7 +65,10 @@ def test_if_the_new_folder_cannot_take_its_place_the_old_one_comes_back(tmp_path
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", fail_for_the_new_one)
-    with pytest.raises(OSError, match="no"), atomic_folder(tmp_path / "place", replace=True) as folder:
+    with (
+        pytest.raises(OSError, match="no"),
+        atomic_folder(tmp_path / "place", replace=True) as folder,
+    ):
         fill(folder, "new")
     assert content(tmp_path / "place") == "old"
     assert os.listdir(tmp_path) == ["place"]

@@ -20,7 +20,9 @@ from dikmeans.runs import ModelFileError
 def model(real_digits):
     X, _ = real_digits
     solver = Adam(learning_rate=0.02, steps=8)
-    return DIKMeans(3, landmarks=(3, 4), solver=solver, random_state=0, max_iter=2, n_swaps=0).fit(X[:40])
+    return DIKMeans(3, landmarks=(3, 4), solver=solver, random_state=0, max_iter=2, n_swaps=0).fit(
+        X[:40]
+    )
 
 
 @pytest.fixture
@@ -52,7 +54,9 @@ def test_given_first_centroids_and_colour_survive(tmp_path):
 def test_numpy_numbers_among_the_parameters_are_saved(tmp_path):
     X = np.random.default_rng(0).uniform(size=(12, 8, 9))
     sides = (np.int64(3), np.int64(4))
-    model = DIKMeans(2, landmarks=sides, solver=Adam(steps=np.int64(3)), max_iter=2, n_swaps=0).fit(X)
+    model = DIKMeans(2, landmarks=sides, solver=Adam(steps=np.int64(3)), max_iter=2, n_swaps=0).fit(
+        X
+    )
     model.save(tmp_path / "m")
     assert DIKMeans.load(tmp_path / "m").landmarks == (3, 4)
 
@@ -170,7 +174,9 @@ def test_arrays_that_do_not_belong_are_refused(path):
             DIKMeans.load(path)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(position=st.integers(0, 10**6), byte=st.integers(0, 255))
 def test_a_changed_byte_never_causes_anything_but_a_clear_error(model, tmp_path, position, byte):
     path = tmp_path / "fuzzed"
@@ -192,7 +198,10 @@ def test_a_changed_byte_never_causes_anything_but_a_clear_error(model, tmp_path,
         (lambda h: h["fitted"].update(image_shape=[100_000, 100_000]), "init_centers should be"),
         (lambda h: h["fitted"].update(image_shape=[10**9, 10**9, 10**9]), "init_centers should be"),
         (lambda h: h["parameters"].update(n_clusters=10**12), "init_centers should be"),
-        (lambda h: h["parameters"].update(init=[[1, 2], [3, 4]]), "first centroids .* should be a tensor"),
+        (
+            lambda h: h["parameters"].update(init=[[1, 2], [3, 4]]),
+            "first centroids .* should be a tensor",
+        ),
         (lambda h: h.update(feature_names_in="x" * 784), "feature names should be texts"),
         (lambda h: h["fitted"]["history"]["iterations"][0].update(distortion="low"), "damaged"),
     ],

@@ -21,13 +21,17 @@ seeds = st.integers(0, 2**32 - 1)
 def update(measure, members, centroids, unit_norm=False, n_jobs=1):
     """The update of images in memory."""
     rule = rule_for(measure)
-    return move(measure, centroids, lambda c: rule.gather(measure, members, c, n_jobs), unit_norm=unit_norm)
+    return move(
+        measure, centroids, lambda c: rule.gather(measure, members, c, n_jobs), unit_norm=unit_norm
+    )
 
 
 class Scene:
     """Random pictures, warps, weights and labels, and their distortion from the definition."""
 
-    def __init__(self, direction, border="zero", shape=(7, 9), warp="tps", n_channels=2, seed=0, reach=0.15):
+    def __init__(
+        self, direction, border="zero", shape=(7, 9), warp="tps", n_channels=2, seed=0, reach=0.15
+    ):
         rng = np.random.default_rng(seed)
         self.measure = make_measure(shape, direction=direction, border=border, warp=warp)
         n, self.k = 12, 3
@@ -51,14 +55,22 @@ class Scene:
         total = 0.0
         weights = self.weights if weights is None else weights
         for x, w, k, matrix in zip(self.images, weights, self.labels, self.matrices, strict=True):
-            x, mu = x.reshape(len(x), -1).astype(float), centroids[k].reshape(len(x), -1).astype(float)
+            x, mu = (
+                x.reshape(len(x), -1).astype(float),
+                centroids[k].reshape(len(x), -1).astype(float),
+            )
             warped_image = self.measure.direction == "image-to-centroid"
             difference = x @ matrix.T - mu if warped_image else mu @ matrix.T - x
             total += w * (difference**2).sum()
         return total
 
 
-@given(seed=seeds, direction=st.sampled_from(DIRECTIONS), border=st.sampled_from(BORDERS), unit=st.booleans())
+@given(
+    seed=seeds,
+    direction=st.sampled_from(DIRECTIONS),
+    border=st.sampled_from(BORDERS),
+    unit=st.booleans(),
+)
 def test_the_update_never_raises_the_distortion(seed, direction, border, unit):
     scene = Scene(direction, border, shape=(5, 6), seed=seed, reach=0.3)
     before = scale_to_unit_norm(scene.centroids) if unit else scene.centroids
@@ -106,7 +118,9 @@ def test_image_to_centroid_with_unit_norm_it_is_the_mean_brought_to_the_sphere()
 
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize("border", BORDERS)
-def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squares_problem(border, signed):
+def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squares_problem(
+    border, signed
+):
     # Where no image has a negative value, among pictures that have none either.
     scene = Scene("centroid-to-image", border, shape=(5, 6), n_channels=1, reach=0.1)
     scene.images = scene.images - np.float32(0.5) if signed else scene.images * (scene.images > 0.6)
@@ -117,7 +131,9 @@ def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squar
         members = np.flatnonzero(scene.labels == k)
         roots = np.sqrt(scene.weights[members])
         tall = np.concatenate([r * scene.matrices[i] for r, i in zip(roots, members, strict=True)])
-        wanted = np.concatenate([r * scene.images[i].ravel() for r, i in zip(roots, members, strict=True)])
+        wanted = np.concatenate(
+            [r * scene.images[i].ravel() for r, i in zip(roots, members, strict=True)]
+        )
         solution, *_ = np.linalg.lstsq(tall, wanted, rcond=None)
         assert solution.min() < -0.01  # the sign makes a difference
         if not signed:
@@ -125,7 +141,9 @@ def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squar
         best = ((tall @ solution - wanted) ** 2).sum()
         reached = ((tall @ here[k].ravel().astype(float) - wanted) ** 2).sum()
         assert reached == pytest.approx(best, rel=1e-4)
-        assert np.linalg.eigvalsh(tall.T @ tall)[0] > 0.2  # all pixels are seen: the solution is unique
+        assert (
+            np.linalg.eigvalsh(tall.T @ tall)[0] > 0.2
+        )  # all pixels are seen: the solution is unique
         np.testing.assert_allclose(here[k].ravel(), solution, atol=1e-4)
 
 
@@ -243,7 +261,9 @@ def test_sums_over_parts_of_the_images_add_up_to_those_over_all(direction):
     assert both.lowest == whole.lowest == min(first.lowest, second.lowest) == scene.images.min()
 
 
-@given(seed=seeds, border=st.sampled_from(BORDERS), rows=st.integers(1, 5), columns=st.integers(1, 5))
+@given(
+    seed=seeds, border=st.sampled_from(BORDERS), rows=st.integers(1, 5), columns=st.integers(1, 5)
+)
 def test_unpad_is_the_adjoint_of_pad(seed, border, rows, columns):
     # <pad(a), b> = <a, unpad(b)>
     rng = np.random.default_rng(seed)

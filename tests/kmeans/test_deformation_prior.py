@@ -13,7 +13,12 @@ from dikmeans.registration import make_measure
 from dikmeans.kmeans.lloyd import lloyd
 from dikmeans.monitoring.progress import FitListener, listening
 from dikmeans.kmeans.run import StopRequested
-from dikmeans.kmeans.deformation_prior import DEFORMATION_SHARE, RIDGE, SHRINKAGE, learn_deformation_prior
+from dikmeans.kmeans.deformation_prior import (
+    DEFORMATION_SHARE,
+    RIDGE,
+    SHRINKAGE,
+    learn_deformation_prior,
+)
 from dikmeans.kmeans.task import Task
 from dikmeans.images import scale_to_unit_norm
 
@@ -31,20 +36,28 @@ def scene(real_digits):
 
 def own_deltas(clustering):
     labels = clustering.labels
-    return clustering.fits.deltas[np.arange(len(labels)), labels].reshape(len(labels), -1).astype(float)
+    return (
+        clustering.fits.deltas[np.arange(len(labels)), labels]
+        .reshape(len(labels), -1)
+        .astype(float)
+    )
 
 
 def test_it_is_the_inverse_of_the_shrunken_covariance_of_the_warps(scene):
     task, clustering = scene
     found = learn_deformation_prior(task, clustering)
     deltas, labels = own_deltas(clustering), clustering.labels
-    own = [np.cov(deltas[labels == k].T, aweights=task.weights[labels == k], ddof=0) for k in range(3)]
+    own = [
+        np.cov(deltas[labels == k].T, aweights=task.weights[labels == k], ddof=0) for k in range(3)
+    ]
     totals = np.bincount(labels, weights=task.weights)
     pooled = sum(total * cov for total, cov in zip(totals, own, strict=True)) / totals.sum()
     ridge = RIDGE * np.diag(pooled).mean() * np.eye(len(pooled))
     for k in range(3):
         product = found[k] @ ((1 - SHRINKAGE) * own[k] + SHRINKAGE * pooled + ridge)
-        np.testing.assert_allclose(product, product[0, 0] * np.eye(len(pooled)), atol=1e-6 * product[0, 0])
+        np.testing.assert_allclose(
+            product, product[0, 0] * np.eye(len(pooled)), atol=1e-6 * product[0, 0]
+        )
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -55,7 +68,9 @@ def test_deformation_makes_up_its_share_of_the_cost(scene, shared):
     assert shared == np.array_equal(found[0], found[2])
     deltas, labels = own_deltas(clustering), clustering.labels
     for k in range(3):
-        deltas[labels == k] -= np.average(deltas[labels == k], axis=0, weights=task.weights[labels == k])
+        deltas[labels == k] -= np.average(
+            deltas[labels == k], axis=0, weights=task.weights[labels == k]
+        )
     deformation = np.array([d @ found[k] @ d for d, k in zip(deltas, labels, strict=True)])
     warped = task.measure.render(
         clustering.centroids, labels, own_deltas(clustering).reshape(80, 2, -1).astype("f4")
@@ -94,7 +109,9 @@ def test_the_aligner_charges_each_centroid_its_own_penalty(scene):
             expected = ((warped - task.images[i]) ** 2).sum() + d.ravel() @ stiffness[k] @ d.ravel()
             assert fits.costs[i, k] == pytest.approx(expected, rel=1e-3)
     # a bank of some of the centroids keeps their stiffness with them
-    alone = measure.fit(task.images[:6], measure.bank(clustering.centroids[2:], numbers=np.array([2])))
+    alone = measure.fit(
+        task.images[:6], measure.bank(clustering.centroids[2:], numbers=np.array([2]))
+    )
     np.testing.assert_allclose(alone.costs[:, 0], fits.costs[:, 2], rtol=1e-5)
 
 
@@ -102,7 +119,9 @@ def test_a_model_keeps_what_it_has_learned(real_digits, tmp_path):
     X, _ = real_digits
     model = DIKMeans(3, landmarks=3, random_state=0, max_iter=3, n_swaps=0).fit(X[:60])
     assert model.deformation_precision_.shape == (3, 18, 18)
-    uniform = DIKMeans(3, landmarks=3, stiffness="uniform", random_state=0, max_iter=3, n_swaps=0).fit(X[:60])
+    uniform = DIKMeans(
+        3, landmarks=3, stiffness="uniform", random_state=0, max_iter=3, n_swaps=0
+    ).fit(X[:60])
     assert uniform.deformation_precision_ is None
     for one in (model, uniform):
         one.save(tmp_path / "model.safetensors")
@@ -111,7 +130,9 @@ def test_a_model_keeps_what_it_has_learned(real_digits, tmp_path):
 
 
 @pytest.mark.parametrize("swaps", [0, 2])
-def test_swaps_are_judged_under_a_stiffness_that_all_clusters_share(real_digits, monkeypatch, swaps):
+def test_swaps_are_judged_under_a_stiffness_that_all_clusters_share(
+    real_digits, monkeypatch, swaps
+):
     judged = []
 
     def look(task, here, **_):
@@ -119,7 +140,9 @@ def test_swaps_are_judged_under_a_stiffness_that_all_clusters_share(real_digits,
         return here
 
     monkeypatch.setattr("dikmeans.kmeans.run.swap_moves", look)
-    model = DIKMeans(3, landmarks=3, max_iter=2, n_swaps=swaps, random_state=0).fit(real_digits[0][:60])
+    model = DIKMeans(3, landmarks=3, max_iter=2, n_swaps=swaps, random_state=0).fit(
+        real_digits[0][:60]
+    )
     (measure,) = judged
     delta = np.random.default_rng(0).standard_normal((1, 2, 9)).astype(np.float32)
     costs = [float(measure.penalty(delta, np.array([k]))[0]) for k in range(3)]
@@ -128,7 +151,9 @@ def test_swaps_are_judged_under_a_stiffness_that_all_clusters_share(real_digits,
     assert (costs[0] == pytest.approx(float(bending[0]))) == (swaps == 0)
     # in the end each cluster has its own
     assert not np.allclose(model.deformation_precision_[0], model.deformation_precision_[1])
-    assert ("usual deformations" in {line.phase for line in model.history_.iterations}) == (swaps > 0)
+    assert ("usual deformations" in {line.phase for line in model.history_.iterations}) == (
+        swaps > 0
+    )
 
 
 def test_a_fit_stopped_while_clusters_share_a_stiffness_is_a_whole_model(real_digits):

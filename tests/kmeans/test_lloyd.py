@@ -33,7 +33,9 @@ def task_of(request, images):
     warp, direction = request.param
 
     def make(*, border="zero", unit_norm=False, weights=None, n_jobs=1, pictures=images, **measure):
-        measure = make_measure(pictures.shape[2:], warp=warp, direction=direction, border=border, **measure)
+        measure = make_measure(
+            pictures.shape[2:], warp=warp, direction=direction, border=border, **measure
+        )
         pictures = scale_to_unit_norm(pictures) if unit_norm else pictures
         weights = np.ones(len(pictures)) if weights is None else weights
         return Task(pictures.astype(measure.dtype), weights, measure, unit_norm, n_jobs)
@@ -98,7 +100,9 @@ def test_moving_the_centroids_alone_never_raises_the_distortion(task_of, unit_no
     moved = Clustering(task.move_centroids(start), start.fits, start.weights)
     assert distortion_from_scratch(task, moved) < before * (1 + 1e-6)
     if unit_norm:
-        np.testing.assert_allclose((moved.centroids.astype(float) ** 2).sum(axis=(1, 2, 3)), 1, rtol=1e-5)
+        np.testing.assert_allclose(
+            (moved.centroids.astype(float) ** 2).sum(axis=(1, 2, 3)), 1, rtol=1e-5
+        )
 
 
 def test_neither_threads_nor_chunks_show_in_the_result(task_of, monkeypatch):
@@ -139,7 +143,9 @@ class TestEmptyClusters:
         task = task_of()
         start = self.empty(task)
         states = [start]
-        end, _ = lloyd(task, start, max_iter=4, tol=0.0, report=lambda state, *_: states.append(state))
+        end, _ = lloyd(
+            task, start, max_iter=4, tol=0.0, report=lambda state, *_: states.append(state)
+        )
         assert set(end.labels) == {0, 1, 2}
         assert all(b.distortion <= a.distortion * (1 + 1e-6) for a, b in pairwise(states))
 
@@ -225,7 +231,9 @@ class TestStopping:
             phase="test",
             report=lambda _, line, __: history.iterations.append(line),
         )
-        assert all(isinstance(line, Iteration) and line.phase == "test" for line in history.iterations)
+        assert all(
+            isinstance(line, Iteration) and line.phase == "test" for line in history.iterations
+        )
         assert history.distortion == sorted(history.distortion, reverse=True)
         assert history.iterations[0].moved > 0
         assert all(line.seconds >= 0 for line in history.iterations)
@@ -249,11 +257,15 @@ class TestPieces:
     def test_reassign_touches_the_given_columns_only(self, task_of):
         task = task_of()
         first = task.assign(task.images[[0, 11, 25]])
-        spoilt = Clustering(first.centroids, Fits(*(np.full_like(a, 7) for a in first.fits)), first.weights)
+        spoilt = Clustering(
+            first.centroids, Fits(*(np.full_like(a, 7) for a in first.fits)), first.weights
+        )
         renewed = task.reassign(spoilt, first.centroids, np.array([1]))
         assert np.all(renewed.fits.costs[:, [0, 2]] == 7)
         whole = bulk.fit_images(task.measure, task.images, task.measure.bank(first.centroids))
-        np.testing.assert_allclose(renewed.fits.costs[:, 1], whole.costs[:, 1], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            renewed.fits.costs[:, 1], whole.costs[:, 1], rtol=1e-9, atol=1e-9
+        )
         assert np.all(spoilt.fits.costs == 7)
 
 
@@ -263,9 +275,13 @@ def test_real_digits_are_sorted_better_with_warps_than_without(images):
 
     def purity(warp):
         measure = make_measure((28, 28), warp=warp)
-        task = Task(scale_to_unit_norm(images).astype(measure.dtype), np.ones(40), measure, unit_norm=False)
+        task = Task(
+            scale_to_unit_norm(images).astype(measure.dtype), np.ones(40), measure, unit_norm=False
+        )
         end, _, _ = run(task, chosen=(0, 10, 20, 30), max_iter=8)
-        return np.mean([np.bincount(truth[end.labels == k]).max() for k in set(end.labels)]) * 4 / 40
+        return (
+            np.mean([np.bincount(truth[end.labels == k]).max() for k in set(end.labels)]) * 4 / 40
+        )
 
     assert purity("tps") >= 0.9
     assert purity("tps") >= purity("none")

@@ -11,7 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans import DIKMeans
 from dikmeans.registration.result import costs_of_clusters
-from dikmeans.kmeans.prototypes import AUTO_FORMS, MEMBERS_IF_ASKED, ONE_FORM, divide_clusters, prototype_rule
+from dikmeans.kmeans.prototypes import (
+    AUTO_FORMS,
+    MEMBERS_IF_ASKED,
+    ONE_FORM,
+    divide_clusters,
+    prototype_rule,
+)
 from dikmeans.kmeans.lloyd import lloyd
 from dikmeans.monitoring.progress import FitListener, listening
 from dikmeans.kmeans.run import StopRequested
@@ -19,7 +25,9 @@ from dikmeans.paper import clustering_accuracy
 
 
 def quick(**parameters) -> DIKMeans:
-    return DIKMeans(**{"n_clusters": 3, "random_state": 0, "n_swaps": 0, "max_iter": 10, **parameters})
+    return DIKMeans(
+        **{"n_clusters": 3, "random_state": 0, "n_swaps": 0, "max_iter": 10, **parameters}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +55,9 @@ def test_there_are_as_many_clusters_as_asked_for_and_the_forms_of_each_lie_toget
     assert set(divided.labels_) == {0, 1, 2}
 
 
-def test_a_clusters_centroid_is_the_form_that_had_most_members_when_it_was_divided(digits, whole, divided):
+def test_a_clusters_centroid_is_the_form_that_had_most_members_when_it_was_divided(
+    digits, whole, divided
+):
     # most images stay with the form they had then
     weights = divided.prototype_weights_.reshape(3, 3)
     assert (weights[:, 0] >= 0.8 * weights.max(axis=1)).all()
@@ -105,7 +115,9 @@ def test_labels_are_what_predict_says_and_the_cheapest_of_all_costs(digits, divi
 
 def test_the_cost_to_a_cluster_is_that_of_its_cheapest_form():
     costs = np.array([[4.0, 1.0, 3.0, 2.0], [1.0, 5.0, 0.5, 9.0]])
-    np.testing.assert_array_equal(costs_of_clusters(costs, np.array([0, 0, 1, 2])), [[1, 3, 2], [1, 0.5, 9]])
+    np.testing.assert_array_equal(
+        costs_of_clusters(costs, np.array([0, 0, 1, 2])), [[1, 3, 2], [1, 0.5, 9]]
+    )
 
 
 def test_alignments_name_the_form_and_show_its_picture(digits, divided):
@@ -131,7 +143,10 @@ def test_an_image_can_be_aligned_with_another_cluster_by_its_cheapest_form(digit
 class TestHowManyForms:
     def test_a_form_needs_members(self, real_digits):
         model = quick(n_clusters=10, n_prototypes=4).fit(real_digits[0][:120])
-        sizes, forms = np.bincount(model.labels_, minlength=10), np.bincount(model.prototype_clusters_)
+        sizes, forms = (
+            np.bincount(model.labels_, minlength=10),
+            np.bincount(model.prototype_clusters_),
+        )
         assert forms.max() > 1
         # a few images change their cluster once it is divided
         assert (forms <= np.maximum(1, sizes // MEMBERS_IF_ASKED + 1)).all()
@@ -170,7 +185,9 @@ def test_images_without_weight_do_not_make_forms(digits):
 
 def test_with_given_centroids_nothing_is_left_to_chance(digits):
     X = digits[0]
-    one, other = (quick(init=X[[0, 50, 99]], n_prototypes=2, random_state=None).fit(X) for _ in range(2))
+    one, other = (
+        quick(init=X[[0, 50, 99]], n_prototypes=2, random_state=None).fit(X) for _ in range(2)
+    )
     np.testing.assert_array_equal(one.prototypes_, other.prototypes_)
 
 
@@ -243,12 +260,19 @@ def test_a_cluster_without_members_has_one_form(digits, whole):
     images = whole._check_images(digits[0], reset=False)
     from dikmeans.kmeans.population import Population
 
-    task = Population(images, np.ones(len(images))).under(whole._measure("tps"), unit_norm=False, n_jobs=1)
+    task = Population(images, np.ones(len(images))).under(
+        whole._measure("tps"), unit_norm=False, n_jobs=1
+    )
     nobody = np.zeros((1, 1, 28, 28), np.float32)
     nobody[0, 0, 0, 0] = 50
     centroids = np.concatenate([whole._form_pictures().astype(np.float32), nobody])
     forms = divide_clusters(
-        task, centroids, prototype_rule(2, "tps"), lambda clusters: task.measure, 5, np.random.RandomState(0)
+        task,
+        centroids,
+        prototype_rule(2, "tps"),
+        lambda clusters: task.measure,
+        5,
+        np.random.RandomState(0),
     )
     np.testing.assert_array_equal(forms.clusters, [0, 0, 1, 1, 2, 2, 3])
     np.testing.assert_array_equal(forms.pictures[-1:], nobody)

@@ -30,7 +30,10 @@ def iterations(monkeypatch):
 
 
 def test_a_trial_that_stalls_above_is_given_up_after_a_few_iterations(iterations):
-    assert iterations([130.0, 110.0, 105.0, 104.0, 103.9, 103.8, 103.7, 90.0]) == swaps.TRIAL_ITERATIONS
+    assert (
+        iterations([130.0, 110.0, 105.0, 104.0, 103.9, 103.8, 103.7, 90.0])
+        == swaps.TRIAL_ITERATIONS
+    )
 
 
 def test_a_trial_that_is_better_is_handed_on_at_once(iterations):

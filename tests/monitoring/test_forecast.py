@@ -50,7 +50,9 @@ def test_a_fit_goes_through_the_steps_that_were_foretold(real_digits, parameters
     listener = Names()
     with listening(model, listener):
         model.fit(X)
-    heard = list(dict.fromkeys("swaps" if name == "after a swap" else name for name in listener.heard))
+    heard = list(
+        dict.fromkeys("swaps" if name == "after a swap" else name for name in listener.heard)
+    )
     assert [*heard, "last look"] == [step.name for step in steps_of_run(model, len(X), X.shape[1:])]
     assert not hasattr(model, "_fit_listener")
 

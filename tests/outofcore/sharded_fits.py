@@ -36,7 +36,9 @@ def assert_same_fit(one: DIKMeans, other: DIKMeans) -> None:
     np.testing.assert_array_equal(one.prototype_clusters_, other.prototype_clusters_)
     np.testing.assert_array_equal(one.init_centers_, other.init_centers_)
     np.testing.assert_allclose(one.inertia_, other.inertia_, rtol=1e-6)
-    assert [i.phase for i in one.history_.iterations] == [i.phase for i in other.history_.iterations]
+    assert [i.phase for i in one.history_.iterations] == [
+        i.phase for i in other.history_.iterations
+    ]
     assert one.prototypes_.dtype == other.prototypes_.dtype
     assert one.normalize_ == other.normalize_
     assert one.labels_.dtype == other.labels_.dtype

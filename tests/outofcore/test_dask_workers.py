@@ -64,7 +64,9 @@ def recorded(monkeypatch):
     call, fetch, total = DaskWorkers.call, DaskWorkers.fetch, DaskWorkers.total
 
     def sent(arguments):
-        return sum(len(pickle.dumps(a)) for a in arguments if not hasattr(a, "key") and a is not None)
+        return sum(
+            len(pickle.dumps(a)) for a in arguments if not hasattr(a, "key") and a is not None
+        )
 
     def counting_call(self, function, *arguments):
         flat = [x for a in arguments for x in (a if isinstance(a, list) else [a])]
@@ -88,14 +90,18 @@ def recorded(monkeypatch):
     monkeypatch.undo()
 
 
-def test_the_model_equals_the_one_in_memory_and_the_cluster_forgets_it(cluster, client, pictures, in_memory):
+def test_the_model_equals_the_one_in_memory_and_the_cluster_forgets_it(
+    cluster, client, pictures, in_memory
+):
     X = chunked(pictures)
     model = quick().fit(X)
     assert_same_fit(model, in_memory)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     np.testing.assert_array_equal(model.transform(X), model.transform(pictures))
     np.testing.assert_allclose(model.score(X), model.score(pictures), rtol=1e-12)
-    np.testing.assert_array_equal(model.align(X[50:60])[0].warped, model.align(pictures[50:60])[0].warped)
+    np.testing.assert_array_equal(
+        model.align(X[50:60])[0].warped, model.align(pictures[50:60])[0].warped
+    )
     client.sync(_quiet, cluster.scheduler)
     assert not cluster.scheduler.tasks
 
@@ -114,7 +120,12 @@ async def _quiet(scheduler):
     "parameters",
     [
         {"warp": "none", "search_size": 1000},
-        {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True, "n_init": 2},
+        {
+            "warp": "affine",
+            "direction": "image-to-centroid",
+            "unit_norm_centroids": True,
+            "n_init": 2,
+        },
     ],
     ids=str,
 )
@@ -140,7 +151,9 @@ def test_empty_clusters_are_revived_by_the_same_images(client, pictures):
 def test_an_error_in_a_worker_is_the_error_of_the_fit(client, pictures):
     bad = pictures.copy()
     bad[211, 3, 3] = np.nan
-    with pytest.raises(ValueError, match=r"Input X contains NaN: image 211 is the first of 1 such images"):
+    with pytest.raises(
+        ValueError, match=r"Input X contains NaN: image 211 is the first of 1 such images"
+    ):
         quick().fit(chunked(bad))
 
 
@@ -203,7 +216,9 @@ def _population(model, pictures):
     )
 
 
-def test_a_worker_that_is_killed_in_an_iteration_changes_nothing(client, pictures, in_memory, monkeypatch):
+def test_a_worker_that_is_killed_in_an_iteration_changes_nothing(
+    client, pictures, in_memory, monkeypatch
+):
     pids = client.run(os.getpid)
     calls = []
     total = DaskWorkers.total
@@ -275,9 +290,13 @@ def test_without_a_client_a_dask_array_is_read_here(pictures, in_memory):
 def test_another_version_on_a_worker_is_refused(client, pictures, monkeypatch):
     monkeypatch.setattr(dask_workers, "version", lambda name: "0.0.1")
     monkeypatch.setattr(
-        client, "run", lambda function, *args, **kwargs: dict.fromkeys(["tcp://10.0.0.7:1"], "0.0.2")
+        client,
+        "run",
+        lambda function, *args, **kwargs: dict.fromkeys(["tcp://10.0.0.7:1"], "0.0.2"),
     )
-    with pytest.raises(RuntimeError, match=r"tcp://10.0.0.7:1 has dikmeans 0.0.2, but here is 0.0.1"):
+    with pytest.raises(
+        RuntimeError, match=r"tcp://10.0.0.7:1 has dikmeans 0.0.2, but here is 0.0.1"
+    ):
         quick().fit(chunked(pictures))
 
 
@@ -313,7 +332,9 @@ class TestStates:
         np.testing.assert_array_equal(again.labels, here.labels)
         moved = task.move_centroids(here)
         np.testing.assert_array_equal(task.move_centroids(again), moved)
-        np.testing.assert_array_equal(task.assign(moved, again).labels, task.assign(moved, here).labels)
+        np.testing.assert_array_equal(
+            task.assign(moved, again).labels, task.assign(moved, here).labels
+        )
 
     def test_states_are_read_again_after_a_worker_was_killed(self, client, clustered, tmp_path):
         population, task, here = clustered

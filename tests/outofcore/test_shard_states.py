@@ -49,7 +49,9 @@ def test_a_state_outlives_the_fit(pictures, on_disk, tmp_path, scratch):
         names, labels = population.write_state(here, folder, 1), here.labels
     assert not list(scratch.iterdir())
     with model._population(mapped, None) as population:
-        np.testing.assert_array_equal(population.read_state(folder, names, here.centroids).labels, labels)
+        np.testing.assert_array_equal(
+            population.read_state(folder, names, here.centroids).labels, labels
+        )
 
 
 def test_where_files_cannot_be_linked_they_are_copied(clustered, tmp_path, monkeypatch):

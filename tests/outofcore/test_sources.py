@@ -60,7 +60,9 @@ def test_views_of_memory_maps_are_read_as_they_are(pictures, on_disk):
 
 def test_irregular_and_empty_dask_chunks_are_taken_as_they_come(pictures):
     source = open_source(da.from_array(pictures, chunks=((7, 0, 93, 140, 0), 8, 8)))
-    np.testing.assert_array_equal(np.concatenate([source.read(part) for part in source.parts(60)]), pictures)
+    np.testing.assert_array_equal(
+        np.concatenate([source.read(part) for part in source.parts(60)]), pictures
+    )
 
 
 @pytest.mark.parametrize("X", [[[1.0]], np.zeros((3, 2, 2)), None, "images"])
@@ -73,7 +75,9 @@ def test_unknown_chunk_sizes_are_refused_with_the_remedy(pictures):
     unknown = array[da.from_array(np.arange(240) % 2 == 0, chunks=60)]
     with pytest.raises(ValueError, match=r"compute_chunk_sizes"):
         open_source(unknown)
-    np.testing.assert_array_equal(open_source(unknown.compute_chunk_sizes()).read(slice(2)), pictures[:3:2])
+    np.testing.assert_array_equal(
+        open_source(unknown.compute_chunk_sizes()).read(slice(2)), pictures[:3:2]
+    )
 
 
 @pytest.mark.parametrize("size", [1, 7, 240])
@@ -125,7 +129,9 @@ def test_single_pictures_are_not_mistaken_for_flat_rows(pictures):
         open_source(iter(pictures), flat=False)
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("own"), OSError("own"), KeyboardInterrupt("own")])
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("own"), OSError("own"), KeyboardInterrupt("own")]
+)
 def test_what_an_iterator_raises_passes_through_and_nothing_is_left(pictures, scratch, error):
     def failing():
         yield pictures[:9]

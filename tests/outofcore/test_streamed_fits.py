@@ -22,7 +22,12 @@ MEASURES = [
     {"warp": "none", "n_prototypes": 1},
     {"warp": "affine"},
     {"warp": "tps"},
-    {"warp": "tps", "direction": "image-to-centroid", "unit_norm_centroids": True, "normalize": "unit"},
+    {
+        "warp": "tps",
+        "direction": "image-to-centroid",
+        "unit_norm_centroids": True,
+        "normalize": "unit",
+    },
     {"warp": "tps", "border": "edge", "normalize": "subject", "stiffness": "uniform"},
     {"warp": "affine", "init": "measure-k-means++", "n_init": 2, "normalize": None},
 ]
@@ -54,7 +59,11 @@ def test_every_form_of_image_gives_the_same_model(pictures, on_disk, dtype, flat
         images = images.reshape(len(images), -1)
     parameters = {"image_shape": (8, 8) if flat else None, "warp": "affine"}
     expected = quick(**parameters).fit(images)
-    for X in (on_disk(images), in_pieces(images), da.from_array(images, chunks=(100, *images.shape[1:]))):
+    for X in (
+        on_disk(images),
+        in_pieces(images),
+        da.from_array(images, chunks=(100, *images.shape[1:])),
+    ):
         assert_same_fit(quick(**parameters).fit(X), expected)
 
 
@@ -126,7 +135,9 @@ def interrupt_the_second(method):
 
 def test_ctrl_c_keeps_the_best_model_so_far(pictures, on_disk, monkeypatch, scratch):
     mapped = on_disk(pictures)
-    monkeypatch.setattr(ShardedTask, "move_centroids", interrupt_the_second(ShardedTask.move_centroids))
+    monkeypatch.setattr(
+        ShardedTask, "move_centroids", interrupt_the_second(ShardedTask.move_centroids)
+    )
     with pytest.warns(UserWarning, match="interrupted after"):
         model = quick().fit(mapped)
     assert model.history_.iterations[-1].phase == "all images"
@@ -150,21 +161,29 @@ def test_ctrl_c_with_nothing_to_keep_leaves_nothing_behind(pictures, on_disk, mo
 class TestBadInput:
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     @pytest.mark.parametrize("number", [0, 211])
-    def test_bad_values_are_found_before_any_work_and_named(self, pictures, on_disk, scratch, value, number):
+    def test_bad_values_are_found_before_any_work_and_named(
+        self, pictures, on_disk, scratch, value, number
+    ):
         bad = pictures.copy()
         bad[number, 3, 3] = value
         for X in (on_disk(bad), in_pieces(bad), da.from_array(bad, chunks=(50, 8, 8))):
             model = DIKMeans(3, max_iter=10**6)
-            with pytest.raises(ValueError, match=rf"Input X contains (NaN|infinity): image {number} "):
+            with pytest.raises(
+                ValueError, match=rf"Input X contains (NaN|infinity): image {number} "
+            ):
                 model.fit(X)
             assert not hasattr(model, "labels_")
         assert not list(scratch.iterdir())
 
-    def test_a_late_image_beyond_the_representatives_is_named_by_its_number(self, on_disk, pictures):
+    def test_a_late_image_beyond_the_representatives_is_named_by_its_number(
+        self, on_disk, pictures
+    ):
         many = np.tile(pictures, (9, 1, 1))
         assert 2110 not in representatives(len(many))
         many[2110, 0, 0] = np.nan
-        with pytest.raises(ValueError, match=r"image 2110 is the first of 1 such images among the 60 looked"):
+        with pytest.raises(
+            ValueError, match=r"image 2110 is the first of 1 such images among the 60 looked"
+        ):
             quick().fit(on_disk(many))
 
     def test_bad_values_in_new_images_are_named(self, pictures, on_disk, scratch):
@@ -179,7 +198,9 @@ class TestBadInput:
 
     def test_new_images_of_another_size_are_refused(self, pictures, on_disk):
         model = quick(warp="none").fit(on_disk(pictures))
-        with pytest.raises(ValueError, match=r"images of shape \(7, 8\), but this DIKMeans was fitted"):
+        with pytest.raises(
+            ValueError, match=r"images of shape \(7, 8\), but this DIKMeans was fitted"
+        ):
             model.predict(on_disk(pictures[:, 1:]))
         with pytest.raises(ValueError, match="X has 63 features"):
             model.predict(in_pieces(pictures.reshape(240, 64)[:, 1:]))
@@ -210,7 +231,9 @@ class TestBadInput:
 
 
 @pytest.mark.parametrize("as_iterator", [False, True])
-def test_a_full_disk_is_said_with_the_folder_and_the_remedy(pictures, on_disk, scratch, as_iterator):
+def test_a_full_disk_is_said_with_the_folder_and_the_remedy(
+    pictures, on_disk, scratch, as_iterator
+):
     X = in_pieces(pictures) if as_iterator else on_disk(pictures)
     model = quick(init=pictures[:4])
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -38,7 +38,9 @@ def test_the_estimate_of_a_streamed_fit_is_kept(real_digits, on_disk, monkeypatc
 
 
 def test_a_streamed_fit_grows_by_the_labels_alone():
-    one, ten = (estimate_memory(n, (28, 28), 10, search_size=4000, streamed=True) for n in (10**6, 10**7))
+    one, ten = (
+        estimate_memory(n, (28, 28), 10, search_size=4000, streamed=True) for n in (10**6, 10**7)
+    )
     assert ten - one == 9 * 10**6 * 4 * 3
 
 

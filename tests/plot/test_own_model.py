@@ -80,7 +80,9 @@ def test_a_history_shows_every_iteration_and_breaks_the_line_between_phases(eigh
     above, below = show.history(eights.model).axes
     drawn = np.concatenate([line.get_ydata() for line in above.lines])
     np.testing.assert_allclose(drawn, [iteration.distortion for iteration in iterations])
-    assert [bar.get_height() for bar in below.patches] == [iteration.moved for iteration in iterations]
+    assert [bar.get_height() for bar in below.patches] == [
+        iteration.moved for iteration in iterations
+    ]
     assert len(above.lines) >= len({iteration.phase for iteration in iterations}) > 1
 
 

@@ -44,7 +44,8 @@ def wandering():
     for down, right in places:
         spots = [(-4, -4, 1.5), (-4, 4, 1.5), (4, 0, 2.5)]
         face = sum(
-            np.exp(-((rows - down - a) ** 2 + (columns - right - b) ** 2) / 2 / s**2) for a, b, s in spots
+            np.exp(-((rows - down - a) ** 2 + (columns - right - b) ** 2) / 2 / s**2)
+            for a, b, s in spots
         )
         pictures.append(0.6 + 0.004 * columns + 0.2 * face + 0.01 * rng.standard_normal((40, 40)))
     return np.array(pictures, np.float32)[:, None], places
@@ -97,7 +98,10 @@ def test_a_subject_is_found_wherever_it_is(wandering):
     errors = (shifts - np.median(shifts, axis=0)) - (places - np.median(places, axis=0))
     assert (np.abs(errors).max(axis=1) < 1).mean() > 0.9
     moved = subject.bring_to_the_middle(pictures)
-    assert moved[:, 0, 8:32, 8:32].std(axis=0).mean() < 0.6 * pictures[:, 0, 8:32, 8:32].std(axis=0).mean()
+    assert (
+        moved[:, 0, 8:32, 8:32].std(axis=0).mean()
+        < 0.6 * pictures[:, 0, 8:32, 8:32].std(axis=0).mean()
+    )
 
 
 def test_a_subject_is_sharpened_and_fades_around_the_middle(walls):
@@ -114,7 +118,9 @@ def test_a_subject_is_sharpened_and_fades_around_the_middle(walls):
 
 
 def test_a_dot_counts_for_more_among_strokes_than_in_a_sum_of_squares(line_and_dot):
-    plain, even = (NORMALISERS[how].learn(line_and_dot)(line_and_dot) for how in ("unit", "strokes"))
+    plain, even = (
+        NORMALISERS[how].learn(line_and_dot)(line_and_dot) for how in ("unit", "strokes")
+    )
     weight_plain, weight_even = ((pictures[..., :12, :] ** 2).sum() for pictures in (plain, even))
     assert weight_plain == pytest.approx(4 / 52)
     assert weight_even > 1.5 * weight_plain
@@ -151,7 +157,9 @@ def test_colours_black_pictures_and_brightness(kind, dtype):
     found = normalise(pictures)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found[2], 0)
-    np.testing.assert_allclose(np.linalg.norm(found.reshape(4, -1), axis=1), [1, 1, 0, 1], rtol=1e-5)
+    np.testing.assert_allclose(
+        np.linalg.norm(found.reshape(4, -1), axis=1), [1, 1, 0, 1], rtol=1e-5
+    )
     np.testing.assert_allclose(normalise(200 * pictures), found, rtol=1e-4, atol=1e-4)
 
 
@@ -210,7 +218,9 @@ def test_the_choice_is_stored_and_used_for_new_images(walls, tmp_path):
     assert np.isclose(in_light, before, rtol=0.05, atol=1e-3).mean() > 0.95
     np.testing.assert_array_equal(in_light.argmin(axis=1), model.labels_)
     model.save(tmp_path / "model.safetensors")
-    np.testing.assert_array_equal(DIKMeans.load(tmp_path / "model.safetensors").predict(walls), model.labels_)
+    np.testing.assert_array_equal(
+        DIKMeans.load(tmp_path / "model.safetensors").predict(walls), model.labels_
+    )
 
 
 @pytest.mark.parametrize("name", NORMALISERS)
@@ -241,7 +251,11 @@ LEARNED = {"exponent": 0.5, "template": TEMPLATE}
         ("subject", {"exponent": 0.5, "template": TEMPLATE + np.inf}, "template"),
         ("subject", LEARNED | {"template_stiffness": -np.eye(6)[None]}, "positive definite"),
         ("subject", LEARNED | {"template_stiffness": np.eye(4)[None]}, "positive definite"),
-        ("subject", LEARNED | {"template_stiffness": np.triu(np.ones((6, 6)))[None]}, "positive definite"),
+        (
+            "subject",
+            LEARNED | {"template_stiffness": np.triu(np.ones((6, 6)))[None]},
+            "positive definite",
+        ),
         ("subject", LEARNED | {"template_stiffness": 1e300 * np.eye(6)[None]}, "positive definite"),
         ("subject", LEARNED | {"template": TEMPLATE + 1e38}, "template"),
     ],

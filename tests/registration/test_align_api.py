@@ -35,7 +35,9 @@ class TestPairwiseCost:
     def test_without_a_warp_it_is_the_squared_euclidean_distance(self, digits):
         flat = digits.reshape(10, -1).astype(float)
         expected = euclidean_distances(flat[:4], flat[4:], squared=True)
-        np.testing.assert_allclose(pairwise_cost(digits[:4], digits[4:], warp="none"), expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            pairwise_cost(digits[:4], digits[4:], warp="none"), expected, rtol=1e-6
+        )
 
     @pytest.mark.parametrize("warp", WARPS)
     def test_flat_rows_with_their_shape_cost_what_the_pictures_cost(self, digits, warp):
@@ -49,7 +51,9 @@ class TestPairwiseCost:
     def test_bytes_cost_what_the_same_floats_cost(self, digits, warp):
         as_bytes = np.round(255 * digits).astype(np.uint8)
         expected = pairwise_cost(as_bytes[:4].astype(float), as_bytes[4:6].astype(float), warp=warp)
-        np.testing.assert_array_equal(pairwise_cost(as_bytes[:4], as_bytes[4:6], warp=warp), expected)
+        np.testing.assert_array_equal(
+            pairwise_cost(as_bytes[:4], as_bytes[4:6], warp=warp), expected
+        )
 
     @pytest.mark.parametrize("warp", WARPS)
     def test_lists_of_pictures_are_stacked(self, digits, warp):
@@ -72,7 +76,8 @@ class TestPairwiseCost:
     def test_the_order_of_the_channels_does_not_matter(self, digits, warp):
         coloured = np.stack([digits[:4], digits[4:8]], axis=-1)
         costs = [
-            pairwise_cost(c[:2], c[2:], warp=warp, solver="adam") for c in (coloured, coloured[..., ::-1])
+            pairwise_cost(c[:2], c[2:], warp=warp, solver="adam")
+            for c in (coloured, coloured[..., ::-1])
         ]
         np.testing.assert_allclose(costs[0], costs[1], rtol=1e-5)
 
@@ -81,7 +86,9 @@ class TestPairwiseCost:
         # If a channel could move alone, both would be aligned as well as they are alone.
         coloured = np.stack([digits[:4], digits[4:8]], axis=-1)
         together = pairwise_cost(coloured[:2], coloured[2:], warp=warp)
-        alone = sum(pairwise_cost(c[:2], c[2:], warp=warp) for c in (coloured[..., 0], coloured[..., 1]))
+        alone = sum(
+            pairwise_cost(c[:2], c[2:], warp=warp) for c in (coloured[..., 0], coloured[..., 1])
+        )
         assert np.all(together > 1.02 * alone)
 
     @pytest.mark.parametrize("n_jobs", [1, 2, -1, None])
@@ -177,7 +184,9 @@ class TestAlign:
 
     def test_a_large_picture_works(self):
         rows, columns = np.mgrid[:300, :400] / 100.0
-        blob, moved = (np.exp(-((rows - r) ** 2) - (columns - c) ** 2) for r, c in ((1.4, 1.8), (1.7, 2.2)))
+        blob, moved = (
+            np.exp(-((rows - r) ** 2) - (columns - c) ** 2) for r, c in ((1.4, 1.8), (1.7, 2.2))
+        )
         found = align(blob, moved)
         assert found.grid.shape == (300, 400, 2)
         assert found.cost < 0.02 * ((blob - moved) ** 2).sum()
@@ -197,7 +206,9 @@ class TestAlign:
         assert alignments.labels[4] == 2
         np.testing.assert_array_equal(alignments.cost, alignments.costs.min(axis=1))
         squares = (alignments.residual.astype(float) ** 2).sum(axis=(1, 2))
-        np.testing.assert_allclose(alignments.cost, squares + alignments.bending_cost, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            alignments.cost, squares + alignments.bending_cost, rtol=1e-4, atol=1e-6
+        )
         one = alignments[3]
         assert one.label == alignments.labels[3]
         np.testing.assert_array_equal(one.warped, alignments.warped[3])
@@ -227,7 +238,9 @@ class TestErrors:
         with pytest.raises(ValueError, match=r"\(28, 28\).*\(20, 28\)"):
             align(digits[0], digits[1][:20])
 
-    @pytest.mark.parametrize("shape", [(28, 27), (784,), (28, 28, 1, 1), (0, 784), (28.5, 28), "28x28", 28])
+    @pytest.mark.parametrize(
+        "shape", [(28, 27), (784,), (28, 28, 1, 1), (0, 784), (28.5, 28), "28x28", 28]
+    )
     def test_a_shape_that_does_not_fit_is_named(self, digits, shape):
         with pytest.raises(ValueError, match="image_shape="):
             pairwise_cost(digits.reshape(10, 784), digits.reshape(10, 784), image_shape=shape)
@@ -238,7 +251,9 @@ class TestErrors:
             pairwise_cost(digits[:1], digits[:1], landmarks=landmarks)
 
     def test_more_landmarks_than_pixels_are_refused(self, digits):
-        with pytest.raises(ValueError, match=r"landmarks=8 .* 6 x 28 pixels: rows must be from 2 to 6"):
+        with pytest.raises(
+            ValueError, match=r"landmarks=8 .* 6 x 28 pixels: rows must be from 2 to 6"
+        ):
             align(digits[0][:6], digits[1][:6], landmarks=8)
 
     @pytest.mark.parametrize("smoothness", [-0.1, np.nan, np.inf, 1j, "high", None, [0.1]])
@@ -249,7 +264,12 @@ class TestErrors:
     @pytest.mark.parametrize("name", ["direction", "border", "solver", "warp"])
     @pytest.mark.parametrize("value", ["sideways", "", None, 3, ["zero"]])
     def test_an_unknown_choice_is_named_together_with_what_there_is(self, digits, name, value):
-        known = {"direction": "image-to-centroid", "border": "zero", "solver": "adam", "warp": "tps"}[name]
+        known = {
+            "direction": "image-to-centroid",
+            "border": "zero",
+            "solver": "adam",
+            "warp": "tps",
+        }[name]
         with pytest.raises(ValueError, match=f"{name}=.*{known}"):
             align(digits[0], digits[1], **{name: value})
 

@@ -30,7 +30,11 @@ def test_compiled_anew_and_from_the_cache_are_the_same(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     results = [
         subprocess.run(
-            [sys.executable, "-c", ALIGN], env=environment, capture_output=True, text=True, check=True
+            [sys.executable, "-c", ALIGN],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for _ in range(2)
     ]

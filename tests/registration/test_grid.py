@@ -37,11 +37,14 @@ def test_in_pixels_every_pixel_is_where_its_indices_say_on_flat_axes_too(shape):
     grid = Grid.of(shape)
     pixels = grid.to_pixels(grid.points().reshape(*shape, 2))
     np.testing.assert_allclose(pixels, np.stack(np.indices(shape), axis=-1), atol=1e-9)
-    np.testing.assert_array_equal(grid.indices(), np.stack(np.indices(shape), axis=-1).reshape(-1, 2))
+    np.testing.assert_array_equal(
+        grid.indices(), np.stack(np.indices(shape), axis=-1).reshape(-1, 2)
+    )
 
 
 @pytest.mark.parametrize(
-    ("shape", "live"), [((28, 28), (0, 1)), ((1, 50), (1,)), ((50, 3), (0,)), ((3, 3), ()), ((4, 4), (0, 1))]
+    ("shape", "live"),
+    [((28, 28), (0, 1)), ((1, 50), (1,)), ((50, 3), (0,)), ((3, 3), ()), ((4, 4), (0, 1))],
 )
 def test_axes_of_fewer_than_four_pixels_are_flat(shape, live):
     assert Grid.of(shape).live_axes == live

@@ -51,8 +51,13 @@ def test_a_warp_after_its_inverse_leaves_every_pixel_where_it_was(shape):
     for nu, pixels in zip(parameters, there, strict=True):
         # scipy's spline through the same landmarks is the oracle of what the warp does at any point
         points = frame_points(warp.grid, pixels).reshape(-1, 2)
-        spline = RBFInterpolator(warp.identity[:, live], nu[:, live], kernel="thin_plate_spline", degree=1)
-        back = spline(points[:, live]) * np.array(warp.grid.scale)[live] + np.array(warp.grid.offset)[live]
+        spline = RBFInterpolator(
+            warp.identity[:, live], nu[:, live], kernel="thin_plate_spline", degree=1
+        )
+        back = (
+            spline(points[:, live]) * np.array(warp.grid.scale)[live]
+            + np.array(warp.grid.offset)[live]
+        )
         np.testing.assert_allclose(back, warp.grid.indices()[:, live], atol=1e-3)
 
 
@@ -68,7 +73,9 @@ def test_the_inverse_of_an_affine_map_is_exact():
 def test_without_a_warp_every_pixel_is_its_own_place():
     warp = make_warp("none", (5, 7))
     found = inverse_grid(warp, np.zeros((2, 0, 2)))
-    np.testing.assert_allclose(found, np.broadcast_to(warp.grid.indices().reshape(5, 7, 2), found.shape))
+    np.testing.assert_allclose(
+        found, np.broadcast_to(warp.grid.indices().reshape(5, 7, 2), found.shape)
+    )
 
 
 def test_where_a_warp_folds_the_result_is_still_finite_and_close_where_something_is_there():
@@ -80,7 +87,9 @@ def test_where_a_warp_folds_the_result_is_still_finite_and_close_where_something
     for nu, pixels in zip(parameters, there, strict=True):
         spline = RBFInterpolator(warp.identity, nu, kernel="thin_plate_spline", degree=1)
         points = warp.grid.points()
-        misses = np.linalg.norm(spline(frame_points(warp.grid, pixels).reshape(-1, 2)) - points, axis=1)
+        misses = np.linalg.norm(
+            spline(frame_points(warp.grid, pixels).reshape(-1, 2)) - points, axis=1
+        )
         # never further off than the best pixel of the picture itself
         on_pixels = spline(points)
         best = np.linalg.norm(on_pixels[:, None] - points[None], axis=-1).min(axis=0)

@@ -20,7 +20,9 @@ def deformed(pictures, reach, seed):
     warp = make_warp("tps", pictures.shape[1:])
     noise = np.random.default_rng(seed).normal(scale=reach, size=(len(pictures), warp.n_basis, 2))
     pixels = warp.grid.to_pixels(warp.coordinates(warp.identity + noise))
-    return np.stack([reference.render(p, where, "zero") for p, where in zip(pictures, pixels, strict=True)])
+    return np.stack(
+        [reference.render(p, where, "zero") for p, where in zip(pictures, pixels, strict=True)]
+    )
 
 
 def squares(a, b):
@@ -91,7 +93,9 @@ def test_the_measure_is_not_symmetric():
     square, black = np.zeros((2, 28, 28))
     square[12:16, 12:16] = 1
     options = {"direction": "image-to-centroid", "smoothness": 0.0}
-    there, back = (pairwise_cost([a], [b], **options)[0, 0] for a, b in ((square, black), (black, square)))
+    there, back = (
+        pairwise_cost([a], [b], **options)[0, 0] for a, b in ((square, black), (black, square))
+    )
     assert there < 0.1 * back
     assert back == pytest.approx(16, rel=1e-5)
 
@@ -127,7 +131,9 @@ def test_scaling_by_255_changes_the_measure_by_its_square_but_for_rounding(measu
     # Rounding may send a descent over a kink another way, and machines round differently: single pairs
     # differ by a per cent or so, to either side.
     costs = pairwise_cost(digits[:10], digits[10:], **measure)
-    scaled = pairwise_cost(255 * digits[:10].astype(float), 255 * digits[10:].astype(float), **measure)
+    scaled = pairwise_cost(
+        255 * digits[:10].astype(float), 255 * digits[10:].astype(float), **measure
+    )
     assert scaled.mean() == pytest.approx(255**2 * costs.mean(), rel=2e-2)
     assert np.median(np.abs(scaled / (255**2 * costs) - 1)) < 5e-3
 
@@ -135,7 +141,8 @@ def test_scaling_by_255_changes_the_measure_by_its_square_but_for_rounding(measu
 def test_the_more_may_be_deformed_the_smaller_the_measure(digits):
     # none < affine < tps as families; the descent does not always see it, the median does.
     costs = [
-        pairwise_cost(digits, digits[::3], warp=warp, smoothness=0.0) for warp in ("none", "affine", "tps")
+        pairwise_cost(digits, digits[::3], warp=warp, smoothness=0.0)
+        for warp in ("none", "affine", "tps")
     ]
     assert np.all(costs[1] <= costs[0] * (1 + 1e-5) + 1e-5)
     assert np.all(costs[2] <= costs[0] * (1 + 1e-5) + 1e-5)
@@ -143,7 +150,9 @@ def test_the_more_may_be_deformed_the_smaller_the_measure(digits):
 
 
 def test_the_stiffer_the_warp_the_larger_the_measure_up_to_the_affine_one(digits):
-    stiff = [np.median(pairwise_cost(digits, digits[::3], smoothness=s)) for s in (0.0, 0.1, 1.0, 10.0)]
+    stiff = [
+        np.median(pairwise_cost(digits, digits[::3], smoothness=s)) for s in (0.0, 0.1, 1.0, 10.0)
+    ]
     assert np.all(np.diff(stiff) > 0)
     rigid = pairwise_cost(digits, digits[::3], smoothness=1e6)
     euclidean = pairwise_cost(digits, digits[::3], warp="none")

@@ -20,7 +20,13 @@ from dikmeans.registration.objective import (
 from dikmeans.registration import make_warp
 from dikmeans.registration.sampling import PADDING, make_sampler, pad
 
-CASES = [("affine", (12, 15)), ("tps", (12, 15)), ("tps", (1, 40)), ("tps", (28, 28)), ("affine", (3, 20))]
+CASES = [
+    ("affine", (12, 15)),
+    ("tps", (12, 15)),
+    ("tps", (1, 40)),
+    ("tps", (28, 28)),
+    ("affine", (3, 20)),
+]
 BORDERS = ["zero", "edge"]
 
 seeds = st.integers(0, 2**32 - 1)
@@ -59,7 +65,9 @@ def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=
 
 
 def a_delta(warp, seed=0, reach=0.1):
-    return np.random.default_rng(seed).normal(scale=reach, size=(2, warp.n_basis)).astype(np.float32)
+    return (
+        np.random.default_rng(seed).normal(scale=reach, size=(2, warp.n_basis)).astype(np.float32)
+    )
 
 
 def evaluate_one(problem, pairs, pair, delta):
@@ -136,7 +144,9 @@ def test_the_cost_is_the_squared_residual_times_the_gain_plus_the_penalty(family
         template, target = templates[pairs.template_of[pair], 0], targets[pairs.target_of[pair], 0]
         squares = ((reference.render(template, pixels, border) - target) ** 2).sum()
         bending = warp.bending_energy(delta.T.astype(float))
-        displacement = ((pixels - warp.grid.to_pixels(warp.coordinates(warp.identity))) ** 2).sum(-1).mean()
+        displacement = (
+            ((pixels - warp.grid.to_pixels(warp.coordinates(warp.identity))) ** 2).sum(-1).mean()
+        )
         unit = max(shape) / 2
         if len(warp.grid.live_axes) < 2:  # parameters along a flat axis count though nothing moves
             displacement = np.einsum("ai,ij,aj->", delta, warp.displacement, delta) * unit**2
@@ -156,7 +166,9 @@ def test_the_gradient_equals_finite_differences_away_from_pixel_edges(family, sh
         assert np.abs(live - np.round(live)).min() > 1e-6
         _, gradient = evaluate_one(problem, pairs, pair, delta)
         expected = reference.finite_differences(
-            lambda d, pair=pair: reference.evaluate(problem, pairs, pair, d)[0], delta.astype(float), 1e-8
+            lambda d, pair=pair: reference.evaluate(problem, pairs, pair, d)[0],
+            delta.astype(float),
+            1e-8,
         )
         np.testing.assert_allclose(gradient, expected, atol=1e-3 * np.abs(expected).max())
 

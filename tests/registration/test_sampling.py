@@ -34,7 +34,9 @@ def family(request):
 
 
 def random_delta(warp, seed, reach=0.2):
-    return np.random.default_rng(seed).normal(scale=reach, size=(2, warp.n_basis)).astype(np.float32)
+    return (
+        np.random.default_rng(seed).normal(scale=reach, size=(2, warp.n_basis)).astype(np.float32)
+    )
 
 
 def an_aligner(family, shape, border="zero"):
@@ -80,7 +82,9 @@ def test_split_and_gather_equal_their_plain_versions_wherever_the_points_lie(rea
     template = rng.normal(size=np.prod(reference.pad_sides((6, 9)))).astype(np.float32)
     corners = np.empty((4, warp.grid.n_pixels), np.float32)
     gather(template, sampler.width, cells, corners)
-    np.testing.assert_array_equal(corners, reference.gather(template, sampler.width, expected_cells))
+    np.testing.assert_array_equal(
+        corners, reference.gather(template, sampler.width, expected_cells)
+    )
 
 
 @given(seed=seeds)
@@ -113,7 +117,9 @@ def test_rendering_equals_scipys_interpolation_inside_over_the_border_and_far_ou
 
 @pytest.mark.parametrize("border", BORDERS)
 @pytest.mark.parametrize("shape", [(28, 28), (24, 64), (1, 50), (300, 400)])
-def test_rendering_equals_scipys_interpolation_at_the_coordinates_of_the_warp(family, shape, border):
+def test_rendering_equals_scipys_interpolation_at_the_coordinates_of_the_warp(
+    family, shape, border
+):
     # A smooth picture, so that the rounding of coordinates (1e-7 of the picture's side) does not show.
     measure = an_aligner(family, shape, border)
     points = measure.warp.grid.points().reshape(*shape, 2)

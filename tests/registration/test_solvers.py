@@ -94,7 +94,9 @@ def test_a_warm_start_never_raises_the_cost(make, images, centroids):
         after = measure.fit(images, bank, start=start)
         assert np.all(after.costs <= before * (1 + 1e-6))
         assert np.median(after.costs / before) < 1
-        np.testing.assert_allclose(costs_at(measure, images, bank, after.deltas), after.costs, rtol=1e-5)
+        np.testing.assert_allclose(
+            costs_at(measure, images, bank, after.deltas), after.costs, rtol=1e-5
+        )
 
 
 def test_the_cost_belongs_to_the_warp_that_is_returned(make, images, centroids):
@@ -104,7 +106,9 @@ def test_the_cost_belongs_to_the_warp_that_is_returned(make, images, centroids):
     np.testing.assert_allclose(costs_at(measure, images, bank, fits.deltas), fits.costs, rtol=1e-5)
 
 
-def test_results_do_not_depend_on_company_order_chunks_or_threads(make, images, centroids, monkeypatch):
+def test_results_do_not_depend_on_company_order_chunks_or_threads(
+    make, images, centroids, monkeypatch
+):
     # Bit for bit: a result that depends on the number of cores cannot be reproduced elsewhere.
     measure = make()
     bank = measure.bank(centroids)
@@ -113,7 +117,9 @@ def test_results_do_not_depend_on_company_order_chunks_or_threads(make, images, 
     shuffled = measure.fit(images[order], bank)
     alone = measure.fit(images[3:4], bank)
     one_centroid = measure.fit(images, measure.bank(centroids[1:2]))
-    for all_of_it, some, single, column in zip(together, shuffled, alone, one_centroid, strict=True):
+    for all_of_it, some, single, column in zip(
+        together, shuffled, alone, one_centroid, strict=True
+    ):
         np.testing.assert_array_equal(some, all_of_it[order])
         np.testing.assert_array_equal(single[0], all_of_it[3])
         np.testing.assert_array_equal(column[:, 0], all_of_it[:, 1])
@@ -136,7 +142,9 @@ def test_pruning_marks_pairs_and_leaves_the_others_as_they_are(make, images, cen
     for kept, expected in zip(pruned, whole, strict=True):
         np.testing.assert_array_equal(kept[~gone], expected[~gone])
     assert not (whole.status == Status.PRUNED).any()
-    np.testing.assert_allclose(costs_at(measure, images, bank, pruned.deltas), pruned.costs, rtol=1e-5)
+    np.testing.assert_allclose(
+        costs_at(measure, images, bank, pruned.deltas), pruned.costs, rtol=1e-5
+    )
 
 
 def test_pruning_of_a_warm_start_judges_by_the_costs_at_the_start_and_keeps_what_it_is_told(
@@ -185,7 +193,9 @@ def test_pictures_of_any_shape_are_aligned(make, shape):
 
 @pytest.mark.parametrize("border", ["zero", "edge"])
 def test_black_and_constant_images_are_aligned(make, images, border):
-    pictures = np.stack([np.zeros((1, 28, 28)), np.full((1, 28, 28), 1e-25), np.ones((1, 28, 28)), images[0]])
+    pictures = np.stack(
+        [np.zeros((1, 28, 28)), np.full((1, 28, 28), 1e-25), np.ones((1, 28, 28)), images[0]]
+    )
     pictures = pictures.astype(np.float32)
     measure = make(border=border)
     fits = measure.fit(pictures, measure.bank(pictures))
@@ -210,7 +220,10 @@ class TestStatus:
     def test_quasi_newton_converges_if_it_is_given_time_and_runs_out_of_it_if_not(
         self, images, centroids, make
     ):
-        hasty, patient = make(solver=QuasiNewton(evaluations=2)), make(solver=QuasiNewton(evaluations=500))
+        hasty, patient = (
+            make(solver=QuasiNewton(evaluations=2)),
+            make(solver=QuasiNewton(evaluations=500)),
+        )
         assert np.all(hasty.fit(images, hasty.bank(centroids)).status == Status.BUDGET)
         ends = patient.fit(images, patient.bank(centroids)).status
         assert np.all(np.isin(ends, [Status.CONVERGED, Status.STALLED]))
@@ -251,7 +264,9 @@ class TestAdam:
         start = np.random.default_rng(1).normal(scale=0.05, size=(9, 2, n_basis)).astype(np.float32)
         deltas, costs, status = start.copy(), np.empty(9, np.float32), np.empty(9, np.int8)
         solver = Adam(learning_rate=rate)
-        solver.minimise(problem, pairs, np.empty((3, 0, 0), np.float32), steps, deltas, costs, status)
+        solver.minimise(
+            problem, pairs, np.empty((3, 0, 0), np.float32), steps, deltas, costs, status
+        )
         for i in range(9):
             best, place = reference.adam(problem, pairs, i, start[i], rate, steps)
             assert costs[i] == pytest.approx(best, rel=1e-4)
@@ -260,7 +275,11 @@ class TestAdam:
     def test_it_returns_the_best_point_it_has_seen_not_the_last(self, small):
         # With a rate this large every step makes it worse: it must give back where it started.
         problem, pairs = small
-        deltas, costs, status = np.zeros((9, 2, 9), np.float32), np.empty(9, np.float32), np.empty(9, np.int8)
+        deltas, costs, status = (
+            np.zeros((9, 2, 9), np.float32),
+            np.empty(9, np.float32),
+            np.empty(9, np.int8),
+        )
         before = np.empty(9, np.float32)
         evaluate_pairs(problem, pairs, deltas, before)
         solver = Adam(learning_rate=100.0)
@@ -290,11 +309,21 @@ class TestQuasiNewton:
         gradient, out = rng.normal(size=n).astype(np.float32), np.empty((2, n), np.float32)
         alphas = np.empty(memory, np.float32)
         _direction(
-            inverse.astype(np.float32), gradient, steps, changes, weights, n_stored, memory, alphas, out
+            inverse.astype(np.float32),
+            gradient,
+            steps,
+            changes,
+            weights,
+            n_stored,
+            memory,
+            alphas,
+            out,
         )
         recent = history[-memory:] if n_stored else history
         matrix = reference.bfgs_inverse(inverse, recent, recent @ hessian)
-        np.testing.assert_allclose(out[0], -matrix @ gradient, atol=1e-3 * np.abs(matrix @ gradient).max())
+        np.testing.assert_allclose(
+            out[0], -matrix @ gradient, atol=1e-3 * np.abs(matrix @ gradient).max()
+        )
 
     def test_the_curvature_inverts_the_damped_gauss_newton_matrix_of_the_centroid(self, centroids):
         measure = make_measure((28, 28), landmarks=3, smoothness=0.05)
@@ -312,7 +341,12 @@ class TestQuasiNewton:
 
     def test_it_goes_from_coarse_to_fine_and_from_affine_to_the_whole_warp(self):
         stages = QuasiNewton(evaluations=15).cold_stages(3)
-        assert stages == (Stage(2, True, 8), Stage(2, False, 20), Stage(1, False, 15), Stage(0, False, 15))
+        assert stages == (
+            Stage(2, True, 8),
+            Stage(2, False, 20),
+            Stage(1, False, 15),
+            Stage(0, False, 15),
+        )
 
     def test_more_evaluations_never_end_higher(self, images, centroids, make):
         # The descent is monotone and deterministic: more budget continues the same path.

@@ -66,14 +66,18 @@ def test_coordinates_equal_those_of_scipys_thin_plate_splines(shape, landmarks):
 
 
 @pytest.mark.parametrize(("shape", "landmarks"), SHAPES_AND_LANDMARKS)
-def test_landmarks_lie_at_equal_distances_from_edge_to_edge_and_go_where_they_are_sent(shape, landmarks):
+def test_landmarks_lie_at_equal_distances_from_edge_to_edge_and_go_where_they_are_sent(
+    shape, landmarks
+):
     warp = ThinPlate(shape, landmarks)
     np.testing.assert_allclose(warp.identity, landmark_positions(shape, landmarks), atol=1e-12)
     np.testing.assert_allclose(warp.basis(warp.identity), np.eye(warp.n_basis), atol=1e-7)
 
 
 def test_the_identity_takes_each_pixel_from_itself(warp):
-    np.testing.assert_allclose(warp.coordinates(warp.identity).reshape(-1, 2), warp.grid.points(), atol=1e-12)
+    np.testing.assert_allclose(
+        warp.coordinates(warp.identity).reshape(-1, 2), warp.grid.points(), atol=1e-12
+    )
     np.testing.assert_allclose(warp.jacobian_determinant(warp.identity), 1, atol=1e-9)
     assert warp.bending_energy(warp.identity) == pytest.approx(0, abs=1e-9)
 
@@ -105,7 +109,9 @@ def test_an_affine_map_embedded_in_the_splines_is_the_same_map_and_bends_nothing
     affine, spline = Affine(shape), ThinPlate(shape, landmarks)
     coefficients = affine_map(shape)
     embedded = spline.embed_affine(coefficients)
-    np.testing.assert_allclose(spline.coordinates(embedded), affine.coordinates(coefficients), atol=1e-6)
+    np.testing.assert_allclose(
+        spline.coordinates(embedded), affine.coordinates(coefficients), atol=1e-6
+    )
     bent = embedded + np.random.default_rng(2).normal(scale=0.1, size=embedded.shape)
     assert spline.bending_energy(embedded) <= 1e-6 * max(1.0, spline.bending_energy(bent))
 
@@ -176,7 +182,8 @@ def test_the_energy_of_a_smooth_map_settles_as_the_landmarks_get_denser():
     # the unit depended on the number of landmarks, the energy would grow with it, 3.2-fold at the end.
     grids = [ThinPlate((28, 28), (g, g)) for g in (3, 5, 9)]
     energies = [
-        warp.bending_energy(warp.identity + 0.1 * np.cos(2 * warp.identity[:, ::-1])) for warp in grids
+        warp.bending_energy(warp.identity + 0.1 * np.cos(2 * warp.identity[:, ::-1]))
+        for warp in grids
     ]
     assert energies[0] < energies[1] < energies[2]
     assert energies[2] < 1.5 * energies[1]
@@ -199,7 +206,9 @@ def test_displacement_is_the_mean_squared_distance_that_pixels_move(warp):
         (((1.0, 0.0), (0.0, -1.0)), -1.0),
     ],
 )
-def test_the_jacobian_determinant_of_an_affine_map_is_that_of_its_matrix(family, matrix, determinant):
+def test_the_jacobian_determinant_of_an_affine_map_is_that_of_its_matrix(
+    family, matrix, determinant
+):
     warp = make_warp(family, (20, 28))
     parameters = warp.embed_affine(affine_map((20, 28), (0.3, 0.1), matrix))
     np.testing.assert_allclose(warp.jacobian_determinant(parameters), determinant, atol=1e-6)

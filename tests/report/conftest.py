@@ -64,7 +64,9 @@ def report(real_digits, tmp_path_factory) -> Report:
 def chromium(tmp_path_factory):
     """One browser for all tests; without one they do not run, and `make test` has said so."""
     if not BROWSER or not DRIVER:
-        pytest.skip("no chromium with chromedriver on this machine: tools/browser.sh says how to get them")
+        pytest.skip(
+            "no chromium with chromedriver on this machine: tools/browser.sh says how to get them"
+        )
     from selenium import webdriver
 
     downloads = tmp_path_factory.mktemp("downloads")

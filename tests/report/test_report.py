@@ -62,7 +62,9 @@ def test_cost_is_split_into_misfit_and_bending(report):
 )
 def test_the_report_says_what_was_compared_whoever_chose_it(normalize, said):
     images = load_digits().images[:30]
-    model = DIKMeans(2, normalize=normalize, landmarks=3, max_iter=1, n_swaps=0, random_state=0).fit(images)
+    model = DIKMeans(
+        2, normalize=normalize, landmarks=3, max_iter=1, n_swaps=0, random_state=0
+    ).fit(images)
     (choice,) = (line for line in explain_choices(model, 30) if line.name == "Compared")
     assert said in choice.value
     assert choice.origin == ("automatic" if normalize == "auto" else "given")
@@ -73,7 +75,9 @@ def test_the_sprites_are_the_pictures(report):
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(sheet["png"]))))
     row, column = divmod(97, sheet["across"])
     cell = pixels[28 * row : 28 * (row + 1), 28 * column : 28 * (column + 1)]
-    seen = report.model.align(report.image_set.images[97:98]).image[0]  # as the model sees it: strokes
+    seen = report.model.align(report.image_set.images[97:98]).image[
+        0
+    ]  # as the model sees it: strokes
     np.testing.assert_allclose(cell / 255, seen / seen.max(), atol=0.003)
 
 
@@ -91,9 +95,13 @@ def test_the_confusion_matrix_counts_every_picture(report):
     found = report.payload["agreement"]
     counts = np.array(found["counts"])
     assert counts.sum() == 150
-    matching = {cluster: label for label, cluster in zip(found["classes"], found["clusters"], strict=True)}
+    matching = {
+        cluster: label for label, cluster in zip(found["classes"], found["clusters"], strict=True)
+    }
     predicted = [matching[k] for k in report.model.labels_]
-    assert found["scores"]["accuracy"] == pytest.approx(accuracy_score(report.image_set.labels, predicted))
+    assert found["scores"]["accuracy"] == pytest.approx(
+        accuracy_score(report.image_set.labels, predicted)
+    )
 
 
 def test_names_and_title_stay_text_in_the_file(report):
@@ -189,7 +197,9 @@ def test_strokes_are_ink_and_photographs_are_not(digits_by_class):
     assert not tone_of(1 - digits_by_class[0]).ink
     assert not tone_of(digits_by_class[0] - 0.5).ink
     assert tone_of(digits_by_class[0] - 0.5).low == -0.5
-    np.testing.assert_array_equal(Tone(-1, 1, ink=False).to_bytes(np.array([-1.0, 0, 1])), [0, 128, 255])
+    np.testing.assert_array_equal(
+        Tone(-1, 1, ink=False).to_bytes(np.array([-1.0, 0, 1])), [0, 128, 255]
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12])

@@ -61,8 +61,12 @@ class Page:
 
     def pixels(self, selector):
         """What a canvas holds, as an array (rows, columns, 3)."""
-        url = self.js("return document.querySelector(arguments[0]).toDataURL('image/png')", selector)
-        return np.asarray(Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))).convert("RGB"))
+        url = self.js(
+            "return document.querySelector(arguments[0]).toDataURL('image/png')", selector
+        )
+        return np.asarray(
+            Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))).convert("RGB")
+        )
 
     def slide(self, t):
         self.js(
@@ -72,11 +76,17 @@ class Page:
         )
 
     def complaints(self):
-        return [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        return [
+            entry
+            for entry in self.driver.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING")
+        ]
 
     def requests(self):
         """Addresses that the page asked for (the browser's own start page asks for others)."""
-        messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
+        messages = (
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        )
         sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
         return [r["request"]["url"] for r in sent if r["documentURL"].startswith(self.address)]
 
@@ -113,7 +123,9 @@ def test_a_click_on_a_cluster_shows_exactly_its_members(page, report):
 
 
 def test_a_click_on_a_form_shows_its_members_alone(chromium, tmp_path, report):
-    model = DIKMeans(2, n_prototypes=3, random_state=0, n_swaps=0, max_iter=3).fit(report.image_set.images)
+    model = DIKMeans(2, n_prototypes=3, random_state=0, n_swaps=0, max_iter=3).fit(
+        report.image_set.images
+    )
     write_report(tmp_path / "forms.html", model, report.image_set)
     page = Page(chromium, tmp_path / "forms.html")
     forms = model.align(report.image_set.images).forms
@@ -251,7 +263,8 @@ def test_a_lasso_exports_exactly_the_names_inside(page, report, panel):
     canvas = page.one(f"canvas[data-panel='{panel}']")
     page.js("arguments[0].scrollIntoView({block: 'center'})", canvas)
     left, top, width, height = page.js(
-        "const b = arguments[0].getBoundingClientRect(); return [b.left, b.top, b.width, b.height]", canvas
+        "const b = arguments[0].getBoundingClientRect(); return [b.left, b.top, b.width, b.height]",
+        canvas,
     )
     # a triangle of whole pixels, so that the pointer and we mean the same points
     shares = [(0.1, 0.08), (0.95, 0.3), (0.25, 0.9)]
@@ -291,7 +304,9 @@ def test_hovering_shows_the_picture_and_its_name(page, report):
     lonely = int(np.argmax(np.sort(((xy[:, None] - xy) ** 2).sum(axis=-1), axis=1)[:, 1]))
     side, margin = canvas.size["width"], page.js("return MARGIN")
     offset = margin + xy[lonely] * (side - 2 * margin) - side / 2
-    ActionChains(page.driver).move_to_element_with_offset(canvas, int(offset[0]), int(offset[1])).perform()
+    ActionChains(page.driver).move_to_element_with_offset(
+        canvas, int(offset[0]), int(offset[1])
+    ).perform()
     assert page.one("#tip b").text == report.image_set.names[lonely]
     assert len(page.all("#tip canvas")) == 1
 
@@ -299,7 +314,10 @@ def test_hovering_shows_the_picture_and_its_name(page, report):
 def test_names_of_files_stay_text(page, report):
     for index in range(3):
         page.go(f"picture-{index}")
-        assert page.js("return document.querySelector('h1').textContent") == report.image_set.names[index]
+        assert (
+            page.js("return document.querySelector('h1').textContent")
+            == report.image_set.names[index]
+        )
     page.go("map")
     page.js("document.querySelectorAll('#map-legend button').forEach((b) => b.click())")
     assert page.all("main img, main b b, main script") == []
@@ -343,9 +361,12 @@ def test_everything_is_within_reach_of_the_keyboard(page, report):
 def test_dark_and_light_are_both_there(page):
     ground = "return getComputedStyle(document.body).backgroundColor"
     page.driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": "dark"}]},
     )
-    wait_for(lambda: page.pixels(".card canvas").mean() < 100)  # light on black, as soon as it is drawn anew
+    wait_for(
+        lambda: page.pixels(".card canvas").mean() < 100
+    )  # light on black, as soon as it is drawn anew
     dark = page.js(ground)
     page.one("#theme").click()
     wait_for(lambda: page.pixels(".card canvas").mean() > 155)  # ink on paper
@@ -355,7 +376,9 @@ def test_dark_and_light_are_both_there(page):
 
 
 def test_a_sample_is_stated_with_both_numbers(chromium, report, tmp_path):
-    page = Page(chromium, write_report(tmp_path / "r.html", report.model, report.image_set, max_pictures=40))
+    page = Page(
+        chromium, write_report(tmp_path / "r.html", report.model, report.image_set, max_pictures=40)
+    )
     assert "shows 40 of the 150 pictures" in page.one("#sample-note").text
     page.go("cluster-0")
     assert f"of its {(report.model.labels_ == 0).sum()} members are shown" in page.one("main").text
@@ -368,7 +391,10 @@ def coloured(digits):
 
 KINDS = {
     "colour": (coloured, {"n_clusters": 2}),
-    "negative": (lambda d: d[:2, :10].reshape(-1, 28, 28) - 0.4, {"n_clusters": 2, "normalize": None}),
+    "negative": (
+        lambda d: d[:2, :10].reshape(-1, 28, 28) - 0.4,
+        {"n_clusters": 2, "normalize": None},
+    ),
     "signals": (lambda d: d[:2, :20, 13:14].reshape(-1, 1, 28), {"n_clusters": 2}),
     "plain": (lambda d: d[:2, :10].reshape(-1, 28, 28), {"n_clusters": 2, "warp": "none"}),
     "affine": (lambda d: d[:2, :10].reshape(-1, 28, 28), {"n_clusters": 3, "warp": "affine"}),
@@ -394,7 +420,9 @@ return inView.some((c) => new Set(bytes(c)).size > 3);
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_kinds_of_pictures_and_models_can_be_looked_at(chromium, digits_by_class, tmp_path, kind):
+def test_all_kinds_of_pictures_and_models_can_be_looked_at(
+    chromium, digits_by_class, tmp_path, kind
+):
     make, parameters = KINDS[kind]
     X = make(digits_by_class).astype(np.float32)
     model = DIKMeans(random_state=0, n_swaps=0, **parameters).fit(X)

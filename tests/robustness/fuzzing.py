@@ -29,7 +29,9 @@ fuzz = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-MEMORY = 256 << 20  # bytes beyond what the process has already: many times the size of the files here
+MEMORY = (
+    256 << 20
+)  # bytes beyond what the process has already: many times the size of the files here
 SECONDS = 60  # nothing here takes one
 _NUMBERS = (
     0,
@@ -69,7 +71,9 @@ def _flip(draw: Any, content: bytearray, place: int) -> None:
 def _overwrite(draw: Any, content: bytearray, place: int) -> None:
     width = draw(st.sampled_from((1, 2, 4, 8)))
     number = draw(st.sampled_from(_NUMBERS)) % (1 << 8 * width)
-    content[place : place + width] = number.to_bytes(width, draw(st.sampled_from(("big", "little"))))
+    content[place : place + width] = number.to_bytes(
+        width, draw(st.sampled_from(("big", "little")))
+    )
 
 
 def _cut_off(draw: Any, content: bytearray, place: int) -> None:
@@ -98,13 +102,17 @@ _odd_values = st.one_of(
     st.sampled_from([0, -1, 1, 2, 3, 100_000, 10**9, 2**31, 2**63, 10**30, 10**400]),
     st.sampled_from([0.0, -0.5, 0.5, 1e-300, 1e300, float("inf"), float("nan")]),
     st.sampled_from(["", "auto", "tps", "none", "\x00", "../../etc/passwd", "é" * 50, "1" * 5000]),
-    st.sampled_from([[], {}, [[]], [0], [1, 1], [4, 4], [100_000, 100_000], [10**9, 10**9, 10**9], {"a": 1}]),
+    st.sampled_from(
+        [[], {}, [[]], [0], [1, 1], [4, 4], [100_000, 100_000], [10**9, 10**9, 10**9], {"a": 1}]
+    ),
     st.just("deep"),
 )
 
 
 def _odd(draw: Any) -> Any:
-    return copy.deepcopy(draw(_odd_values))  # what is drawn is shared, and a later damage would show in it
+    return copy.deepcopy(
+        draw(_odd_values)
+    )  # what is drawn is shared, and a later damage would show in it
 
 
 @st.composite
@@ -114,7 +122,9 @@ def damaged_json(draw: Any, valid: Any, most: int = 2) -> Any:
     for _ in range(draw(st.integers(1, most))):
         parent, key = None, None
         node = value
-        while isinstance(node, (dict, list)) and node and (parent is None or draw(st.integers(0, 3))):
+        while (
+            isinstance(node, (dict, list)) and node and (parent is None or draw(st.integers(0, 3)))
+        ):
             parent, key = (
                 node,
                 draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node)))),
@@ -239,7 +249,11 @@ _seen: list[str] | None = None
 def _listen(event: str, arguments: tuple[Any, ...]) -> None:
     if _seen is None:
         return
-    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    writes = (
+        event == "open"
+        and isinstance(arguments[2], int)
+        and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+    )
     if writes or event in _FORBIDDEN:
         _seen.append(f"{event}{arguments!r}")
 

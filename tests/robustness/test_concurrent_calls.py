@@ -76,7 +76,10 @@ def test_fits_side_by_side_give_what_they_give_alone(real_digits):
     X = real_digits[0][:24, ::2, ::2]
 
     def fit(seed):
-        shape = (slice(None), slice(None, None, 1 + seed % 2))  # two shapes: they share and they build bases
+        shape = (
+            slice(None),
+            slice(None, None, 1 + seed % 2),
+        )  # two shapes: they share and they build bases
         return DIKMeans(3, n_swaps=0, max_iter=1, random_state=seed).fit(X[shape]).cluster_centers_
 
     seeds = list(range(4))

@@ -69,7 +69,9 @@ def is_picture(array):
 def test_pictures(name, data):
     content = data.draw(damaged(PICTURES[name]))
     size = result_or_refusal(lambda: picture_size(content, name), DataError, name)
-    picture = result_or_refusal(lambda: decode_picture(content, name, Rendering((5, 4))), DataError, name)
+    picture = result_or_refusal(
+        lambda: decode_picture(content, name, Rendering((5, 4))), DataError, name
+    )
     assert picture is None or (size is not None and is_picture(picture) and picture.shape == (5, 4))
 
 
@@ -79,7 +81,9 @@ def test_pictures(name, data):
     start=st.sampled_from([p[:16] for p in PICTURES.values()]),
 )
 def test_anything_called_a_picture(content, start):
-    result_or_refusal(lambda: decode_picture(start + content, "x.png", Rendering()), DataError, "x.png")
+    result_or_refusal(
+        lambda: decode_picture(start + content, "x.png", Rendering()), DataError, "x.png"
+    )
 
 
 @fuzz
@@ -89,10 +93,16 @@ def test_folders_of_pictures(data, tmp_path):
         kind = data.draw(st.sampled_from(["whole", "whole", "damaged", "absent"]))
         (tmp_path / name).unlink(missing_ok=True)
         if kind != "absent":
-            (tmp_path / name).write_bytes(content if kind == "whole" else data.draw(damaged(content, 2)))
+            (tmp_path / name).write_bytes(
+                content if kind == "whole" else data.draw(damaged(content, 2))
+            )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # which pictures were left out, and that sizes differ
-        images = result_or_refusal(lambda: load_folder(tmp_path, largest_side=16), DataError, tmp_path)
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # which pictures were left out, and that sizes differ
+        images = result_or_refusal(
+            lambda: load_folder(tmp_path, largest_side=16), DataError, tmp_path
+        )
     assert images is None or (is_picture(images.images) and len(images.names) == len(images))
 
 
@@ -110,7 +120,8 @@ def archive(members, **options) -> bytes:
 ARCHIVES = {
     "stored": archive({"a/1.png": PICTURES["grey.png"], "b/2.jpg": PICTURES["turned.jpg"]}),
     "deflated": archive(
-        {"a/1.png": PICTURES["grey.png"], "b/2.png": PICTURES["deep.png"]}, compression=zipfile.ZIP_DEFLATED
+        {"a/1.png": PICTURES["grey.png"], "b/2.png": PICTURES["deep.png"]},
+        compression=zipfile.ZIP_DEFLATED,
     ),
     "lzma": archive({"1.png": PICTURES["grey.png"]}, compression=zipfile.ZIP_LZMA),
     "bzip2": archive({"1.png": PICTURES["grey.png"]}, compression=zipfile.ZIP_BZIP2),
@@ -139,7 +150,9 @@ def test_archives(kind, data, tmp_path):
 def test_names_in_archives_lead_nowhere(names, tmp_path):
     path = tmp_path / "pictures.zip"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of the writer: a name ends at its first zero byte
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # of the writer: a name ends at its first zero byte
         path.write_bytes(archive(dict.fromkeys(names, PICTURES["grey.png"])))
         images = result_or_refusal(lambda: load_folder(path), DataError, path)
     assert list(tmp_path.iterdir()) == [path]
@@ -151,7 +164,9 @@ def test_bombs_are_refused_before_they_burst(tmp_path):
     path.write_bytes(archive({"1.png": bytes(40_000_000)}, compression=zipfile.ZIP_DEFLATED))
     with open_tree(path, ZipLimits()) as tree:
         assert len(tree.read("1.png")) == 40_000_000
-    refused = result_or_refusal(lambda: open_tree(path, ZipLimits(member_bytes=1 << 20)), DataError, path)
+    refused = result_or_refusal(
+        lambda: open_tree(path, ZipLimits(member_bytes=1 << 20)), DataError, path
+    )
     assert refused is None
 
 
@@ -173,7 +188,9 @@ def npz(**arrays) -> bytes:
 ARRAYS = {
     "bytes.npy": npy(np.stack([GREY, GREY])),
     "floats.npy": npy(np.stack([GREY, GREY]) / 255),
-    "both.npz": npz(images=np.stack([GREY, GREY]), labels=np.array(["a", "b"]), names=np.array([b"1", b"2"])),
+    "both.npz": npz(
+        images=np.stack([GREY, GREY]), labels=np.array(["a", "b"]), names=np.array([b"1", b"2"])
+    ),
 }
 
 
@@ -228,12 +245,15 @@ def test_idx_files(content, data, tmp_path):
     path = tmp_path / "images-idx3-ubyte"
     path.write_bytes(data.draw(damaged(content)))
     array = result_or_refusal(lambda: read_idx(path, 3), DataError, path)
-    assert array is None or (array.ndim == 3 and array.dtype == np.uint8 and not array.flags.writeable)
+    assert array is None or (
+        array.ndim == 3 and array.dtype == np.uint8 and not array.flags.writeable
+    )
 
 
 @fuzz
 @given(
-    lengths=st.tuples(*[st.sampled_from([0, 1, 28, 1000, 60000, 2**31, 2**32 - 1])] * 3), zipped=st.booleans()
+    lengths=st.tuples(*[st.sampled_from([0, 1, 28, 1000, 60000, 2**31, 2**32 - 1])] * 3),
+    zipped=st.booleans(),
 )
 def test_idx_files_that_claim_any_length(lengths, zipped, tmp_path):
     path = tmp_path / "images-idx3-ubyte"
@@ -248,7 +268,9 @@ def test_tables_of_arabic_characters(data, table, tmp_path):
     write_arabic_tables(tmp_path, "test", np.zeros((2, 32, 32), np.uint8), np.array([0, 1]))
     path = tmp_path / "arabic" / f"csvTest{table}.csv"
     path.write_bytes(data.draw(damaged(path.read_bytes())))
-    images = result_or_refusal(lambda: load("arabic-characters", "test", tmp_path, download=False), DataError)
+    images = result_or_refusal(
+        lambda: load("arabic-characters", "test", tmp_path, download=False), DataError
+    )
     assert images is None or images.shape == (32, 32)
 
 

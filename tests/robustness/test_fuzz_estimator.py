@@ -61,7 +61,9 @@ def inputs(draw):
 @st.composite
 def pictures(draw):
     """Pictures that can be clustered: of any small shape, some of them equal, constant or black."""
-    shape = draw(st.sampled_from([(1, 1), (1, 6), (6, 1), (2, 2), (3, 5), (5, 4, 3), (8, 8), (1, 1, 2)]))
+    shape = draw(
+        st.sampled_from([(1, 1), (1, 6), (6, 1), (2, 2), (3, 5), (5, 4, 3), (8, 8), (1, 1, 2)])
+    )
     n = draw(st.integers(2, 8))
     rng = np.random.default_rng(draw(st.integers(0, 9)))
     X = rng.uniform(size=(n, *shape))

@@ -74,11 +74,15 @@ def test_an_idx_file_takes_no_more_memory_than_it_is_long(tmp_path):
     path = tmp_path / "images"
     path.write_bytes(bytes([0, 0, 8, 3]) + struct.pack(">3I", 2000, 1000, 1000) + bytes(100))
     assert result_or_refusal(lambda: read_idx(path, 3), CorruptFileError, path) is None
-    with pytest.raises(CorruptFileError, match="cut short: its header promises 2,000,000,000 bytes"):
+    with pytest.raises(
+        CorruptFileError, match="cut short: its header promises 2,000,000,000 bytes"
+    ):
         read_idx(path, 3)
 
 
-@pytest.mark.parametrize("samples", [np.array([0, np.nan]), np.array([np.inf, 0]), np.array([0, 1e300])])
+@pytest.mark.parametrize(
+    "samples", [np.array([0, np.nan]), np.array([np.inf, 0]), np.array([0, 1e300])]
+)
 def test_sounds_that_are_no_numbers_are_refused(samples, tmp_path):
     wavfile.write(tmp_path / "x.wav", 8000, samples)
     with pytest.raises(CorruptFileError, match=r"x\.wav has samples that are NaN, infinite"):
@@ -120,13 +124,16 @@ def test_a_table_of_recordings_is_refused_by_name_and_line(index, message, tmp_p
 
 
 @pytest.mark.parametrize(
-    "change", [(b"face_h", b"face_x"), (b"person01", b"\xff\xfe"), (b",9,9,2,2", b",9,9,2,99999999")]
+    "change",
+    [(b"face_h", b"face_x"), (b"person01", b"\xff\xfe"), (b",9,9,2,2", b",9,9,2,99999999")],
 )
 def test_a_table_of_faces_is_refused_by_name(change, tmp_path):
     write_head_pose_copy(tmp_path, np.zeros((18, 18, 3), np.uint8), (9, 9, 2, 2))
     index = tmp_path / "pointing04" / "index.csv"
     index.write_bytes(index.read_bytes().replace(*change))
-    with pytest.raises(DataError, match=r"index\.csv|cannot be read as a picture: a part of 99999999x2"):
+    with pytest.raises(
+        DataError, match=r"index\.csv|cannot be read as a picture: a part of 99999999x2"
+    ):
         load("face-pose", "test", tmp_path, face_box=True)
 
 

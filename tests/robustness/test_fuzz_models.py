@@ -41,7 +41,9 @@ def run(tmp_path_factory):
     source = Source.of(str(folder / "images.npy"))
     images = source.load()
     model = DIKMeans(2, landmarks=2, n_swaps=0, max_iter=1, random_state=0).fit(images.images)
-    write_run(folder / "run", model, images, source, assign_images(model, images.images), seconds=1.0)
+    write_run(
+        folder / "run", model, images, source, assign_images(model, images.images), seconds=1.0
+    )
     return folder / "run"
 
 

@@ -28,7 +28,13 @@ from dikmeans.parallel.cores import Share
 from dikmeans.parallel.threads import run_threads
 from dikmeans.paper import DistortionSearch
 
-QUICK = {"curriculum": False, "n_swaps": 0, "max_iter": 1, "stiffness": "uniform", "random_state": 0}
+QUICK = {
+    "curriculum": False,
+    "n_swaps": 0,
+    "max_iter": 1,
+    "stiffness": "uniform",
+    "random_state": 0,
+}
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,9 @@ from soak import MIB, SETTINGS, one_round, reading
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc"
+)
 def test_after_a_warm_up_fits_leave_nothing_behind(tmp_path):
     images = digits(400)[0][:, 0]
     n_rounds = 5 * len(SETTINGS)

@@ -26,12 +26,21 @@ NUMBERS = st.floats(0, 1e6, allow_nan=False)
 def test_any_name_survives(lines):
     rows = [LabelRow(*line) for line in lines]
     back = rows_from_csv(rows_as_csv(rows))
-    assert [(row.file, row.cluster, row.cost) for row in back] == [(r.file, r.cluster, r.cost) for r in rows]
+    assert [(row.file, row.cluster, row.cost) for row in back] == [
+        (r.file, r.cluster, r.cost) for r in rows
+    ]
     np.testing.assert_array_equal([row.margin for row in back], [row.margin for row in rows])
 
 
 def test_other_readers_of_csv_understand_it():
-    names = ["a, b.png", 'say "hi".png', "two\nlines.png", "carriage\rreturn", "<script>.png", "=1+1"]
+    names = [
+        "a, b.png",
+        'say "hi".png',
+        "two\nlines.png",
+        "carriage\rreturn",
+        "<script>.png",
+        "=1+1",
+    ]
     content = rows_as_csv([LabelRow(name, 1, 0.5, math.nan) for name in names])
     found = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
     assert [row["file"] for row in found] == names

@@ -20,7 +20,9 @@ from dikmeans.runs.run_folder import check_place
 @pytest.fixture
 def made(tmp_path, real_digits):
     """A fitted model with its images, and a function that writes a run of it."""
-    np.savez(tmp_path / "digits.npz", images=real_digits[0][:30], names=[f"d{i}\n" for i in range(30)])
+    np.savez(
+        tmp_path / "digits.npz", images=real_digits[0][:30], names=[f"d{i}\n" for i in range(30)]
+    )
     source = Source.of(str(tmp_path / "digits.npz"), limit=20)
     images = source.load()
     model = DIKMeans(3, warp="none", random_state=0).fit(images.images)
@@ -50,7 +52,9 @@ def test_one_cluster_has_no_margin(tmp_path, real_digits):
     source = Source.of(str(tmp_path / "x.npy"))
     images = source.load()
     model = DIKMeans(1, warp="none").fit(images.images)
-    write_run(tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0)
+    write_run(
+        tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0
+    )
     assert all(np.isnan(row.margin) for row in open_run(tmp_path / "run").labels)
 
 
@@ -107,7 +111,11 @@ def other_shape(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
-        *((name, how) for name in ("model.safetensors", "labels.csv", "run.json") for how in (cut, empty)),
+        *(
+            (name, how)
+            for name in ("model.safetensors", "labels.csv", "run.json")
+            for how in (cut, empty)
+        ),
         *((name, Path.unlink) for name in ("model.safetensors", "labels.csv", "run.json")),
         ("labels.csv", swap_labels),
         ("run.json", lambda path: path.write_text("[]")),
@@ -128,7 +136,9 @@ def test_a_run_of_a_later_version_says_so(made, tmp_path):
     run = made[2](tmp_path / "run")
     info = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**info, "version": 2}))
-    with pytest.raises(RunFolderError, match=r"run format version 2; this dikmeans .* reads version 1"):
+    with pytest.raises(
+        RunFolderError, match=r"run format version 2; this dikmeans .* reads version 1"
+    ):
         open_run(run)
 
 
@@ -179,7 +189,9 @@ def test_many_clusters_are_numbered_so_that_they_sort(tmp_path, real_digits):
     source = Source.of(str(tmp_path / "x.npy"))
     images = source.load()
     model = DIKMeans(11, warp="none", random_state=0).fit(images.images)
-    write_run(tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0)
+    write_run(
+        tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0
+    )
     files = sorted(path.name for path in (tmp_path / "run" / "centroids").iterdir())
     assert files == [f"cluster-{number:02d}.png" for number in range(11)]
 
@@ -201,7 +213,10 @@ def test_pictures_of_any_number_of_channels_can_be_looked_at(tmp_path):
     ("change", "message"),
     [
         (lambda info: info["input"].update(shape=5), r"run.json .*'shape' is '5'"),
-        (lambda info: info["input"].update(limit=float("inf")), "does not say where the images come from"),
+        (
+            lambda info: info["input"].update(limit=float("inf")),
+            "does not say where the images come from",
+        ),
         (lambda info: info["input"].update(limit="5"), "does not say where the images come from"),
         (lambda info: info.update(distortion=[]), r"'distortion' is"),
         (lambda info: info.update(sizes=3), r"'sizes' is '3'"),

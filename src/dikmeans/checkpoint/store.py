@@ -1,133 +1,213 @@
-"""Checkpoints: a fit after its latest iteration, in a folder, so that it can go on after a kill.
+"""Where the state of a fit is kept: nowhere, or in a folder, to continue after a kill.
 
-A checkpoint belongs to one fit: images, parameters, version. It is refused for any other, as are folders
-that are damaged or something else; nothing in them is deleted. Continued, a fit takes exactly the way it
-would have taken: the result is the same to the last bit. When the fit is complete its checkpoint stays, with
-the result: the same fit then only reads it.
+A checkpoint belongs to one fit: images, parameters, version. It is refused for any other, as are
+folders that are damaged or something else; nothing in them is deleted. Continued, a fit takes
+exactly the way it would have taken: the result is the same to the last bit. When the fit is
+complete its checkpoint stays, with the result: the same fit then only reads it.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from dikmeans.checkpoint.folder import CheckpointFolder
+from dikmeans._typing import JSON, Array, PathLike
 from dikmeans.checkpoint.fingerprint import differences
-from dikmeans.kmeans.prototypes import Forms
-from dikmeans.monitoring.history import History, Iteration
-from dikmeans.kmeans.run import Bookmark, Outcome, Run
-from dikmeans.kmeans.runs import Memory, NoMemory, Tally
-from dikmeans.kmeans.swaps import SwapProgress
+from dikmeans.checkpoint.folder import CheckpointFolder, CheckpointProblem
 from dikmeans.io.tensor_file import read_tensor_file, write_tensor_file
+from dikmeans.kmeans.history import History, IterationRecord
+from dikmeans.kmeans.prototypes import Prototypes
+from dikmeans.kmeans.run import Run, RunResult, RunState
+from dikmeans.kmeans.shard import Assignment
+from dikmeans.kmeans.swaps import Split, SwapState
 
-BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 2
+BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 1
 
 
-@contextlib.contextmanager
-def open_memory(
-    place: Any, seeds: Sequence[int], fingerprint: Callable[[], dict[str, Any]]
-) -> Iterator[Memory]:
-    """The memory of a fit: the checkpoint in the folder `place`, or none if that is None.
+@dataclass(frozen=True)
+class RunSummary:
+    """The finished runs of a fit.
+
+    Attributes
+    ----------
+    n_runs : int
+    n_iterations : int
+        Of all of them.
+    best : RunResult or None
+        The one with the lowest inertia; among equals, the first.
+    """
+
+    n_runs: int = 0
+    n_iterations: int = 0
+    best: RunResult | None = None
+
+    def including(self, result: RunResult) -> RunSummary:
+        """The summary with one run more."""
+        better = self.best is None or result.inertia < self.best.inertia
+        return RunSummary(
+            self.n_runs + 1,
+            self.n_iterations + len(result.history.iterations),
+            result if better else self.best,
+        )
+
+
+class CheckpointStore(Protocol):
+    """Keeps the state of a fit.
+
+    Attributes
+    ----------
+    seeds : sequence of int
+        One per run.
+    summary : RunSummary
+        The runs that are finished.
+    """
+
+    seeds: Sequence[int]
+    summary: RunSummary
+
+    def restore(self, run: Run) -> RunState | None:
+        """Where an unfinished run stood; None if it has not begun."""
+
+    def save(self, run: Run, state: RunState) -> None:
+        """Keep where a run stands."""
+
+    def save_summary(self, summary: RunSummary) -> None:
+        """Keep that a run has finished."""
+
+
+class NoCheckpoint:
+    """Keeps nothing.
 
     Parameters
     ----------
-    place : path-like or None
     seeds : sequence of int
-        Of the runs, if they have not been begun.
-    fingerprint : callable
-        Gives what `fingerprint_of` says of the fit.
+        One per run.
     """
-    if place is None:
-        yield NoMemory(seeds)
+
+    def __init__(self, seeds: Sequence[int]):
+        self.seeds = seeds
+        self.summary = RunSummary()
+
+    def restore(self, run: Run) -> RunState | None:
+        """None: every run begins."""
+        return None
+
+    def save(self, run: Run, state: RunState) -> None:
+        """Nothing is kept."""
+
+    def save_summary(self, summary: RunSummary) -> None:
+        """Nothing is kept."""
+
+
+@contextlib.contextmanager
+def open_store(
+    path: PathLike | None, seeds: Sequence[int], fingerprint: Callable[[], JSON]
+) -> Iterator[CheckpointStore]:
+    """The store of a fit: the folder `path`, or none if that is None.
+
+    Parameters
+    ----------
+    path : path-like or None
+    seeds : sequence of int
+        One per run, if they have not begun.
+    fingerprint : callable
+        Returns the fingerprint of the fit.
+    """
+    if path is None:
+        yield NoCheckpoint(seeds)
     else:
-        with CheckpointFolder(place) as folder:
-            yield Checkpoint(folder, seeds, fingerprint())
+        with CheckpointFolder(path) as folder:
+            yield FolderStore(folder, seeds, fingerprint())
 
 
-class Checkpoint:
-    """What is kept of a fit in a folder, and read from there.
+class FolderStore:
+    """Keeps the state of a fit in a folder.
 
     Parameters
     ----------
     folder : CheckpointFolder
         Entered.
     seeds : sequence of int
-        Of the runs; those in the folder, if there are any, come first.
+        One per run; those in the folder, if there are any, take precedence.
     fingerprint : dict
-        Of the fit. If the folder has another, it is refused.
+        Of the fit. A folder with another one is refused.
     """
 
-    def __init__(self, folder: CheckpointFolder, seeds: Sequence[int], fingerprint: dict[str, Any]):
+    def __init__(self, folder: CheckpointFolder, seeds: Sequence[int], fingerprint: JSON):
         self._folder = folder
         self._fingerprint = fingerprint
         self.seeds: Sequence[int] = [int(seed) for seed in seeds]
-        self.tally = Tally()
+        self.summary = RunSummary()
         self._number = 0
         self._best_name: str | None = None
         self._named: list[str] = []
-        self._stand = "its beginning"
-        self._unfinished: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
+        self._position = "its beginning"
+        self._unfinished: tuple[JSON, dict[str, Array]] | None = None
         if folder.holds_something:
             self._read()
         else:
             self._write(None)
 
-    def restore(self, run: Run) -> None:
-        """Bring a run that has not begun to where it was, if it has been begun before."""
+    def restore(self, run: Run) -> RunState | None:
+        """Where an unfinished run stood; None if it has not begun."""
         if self._unfinished is None:
-            return
+            return None
         record, tensors = self._unfinished
-        self._unfinished = None  # nobody needs the arrays twice
+        self._unfinished = None  # the arrays are not needed twice
         with self._folder.reading():
-            restore_run(run, record, tensors, self._folder.path)
+            return decode_state(run, record, tensors, self._folder.path)
 
-    def keep(self, run: Run) -> None:
-        """Remember where a run stands."""
-        self._write(run)
+    def save(self, run: Run, state: RunState) -> None:
+        """Keep where a run stands."""
+        self._write((run, state))
 
-    def keep_tally(self, tally: Tally) -> None:
-        """Remember that a run is over."""
-        is_new = tally.best is not self.tally.best
-        self.tally = tally
-        self._write(None, best=tally.best if is_new else None)
+    def save_summary(self, summary: RunSummary) -> None:
+        """Keep that a run has finished."""
+        new_best = summary.best if summary.best is not self.summary.best else None
+        self.summary = summary
+        self._write(None, new_best)
 
-    def _write(self, run: Run | None, best: Outcome | None = None) -> None:
-        """Put down the tally, with a new `best` run if there is one, and where the present run stands."""
+    def _write(self, current: tuple[Run, RunState] | None, best: RunResult | None = None) -> None:
+        """Keep the summary, a new best run if there is one, and where the current run stands."""
         number, folder, best_name = self._number + 1, self._folder, self._best_name
-        states: list[str] = []
-        record: dict[str, Any] | None = None
-        tensors: dict[str, np.ndarray] = {}
-        with folder.writing(self._named, self._stand):
+        record: JSON | None = None
+        tensors: dict[str, Array] = {}
+        fits: list[str] = []
+        with folder.writing(self._named, self._position):
             if best is not None:
-                best_name = write_best(best, folder.path, number)
-            if run is not None:
-                record, tensors = describe_run(run)
-                states = record["states"] = write_state(run, folder.path, number)
+                best_name = write_result(best, folder.path, number)
+            if current is not None:
+                run, state = current
+                record, tensors = encode_state(state)
+                fits = record["fits"] = write_fits(run, state, folder.path, number)
             header = {
                 "number": number,
                 "fingerprint": self._fingerprint,
                 "seeds": self.seeds,
                 "finished": {
-                    "runs": self.tally.n_runs,
-                    "iterations": self.tally.n_iterations,
+                    "runs": self.summary.n_runs,
+                    "iterations": self.summary.n_iterations,
                     "best": best_name,
                 },
                 "run": record,
             }
-            named = states if best_name is None else [*states, best_name]
+            named = fits if best_name is None else [*fits, best_name]
             folder.write(header, tensors, named)
         self._number, self._best_name, self._named = number, best_name, named
-        self._stand = self._where(record)
+        self._position = self._describe(record)
 
     def _read(self) -> None:
         header, tensors = self._folder.read()
         with self._folder.reading():
-            self._folder.refuse_other(differences(header["fingerprint"], self._fingerprint))
+            changes = differences(header["fingerprint"], self._fingerprint)
+            if changes:
+                reason = f"is the checkpoint of another fit: {'; '.join(changes)}"
+                raise self._folder.error(CheckpointProblem.OTHER_FIT, reason)
             seeds = [int(seed) for seed in header["seeds"]]
             finished, record = header["finished"], header["run"]
             n_runs, self._best_name = int(finished["runs"]), finished["best"]
@@ -135,118 +215,132 @@ class Checkpoint:
                 raise ValueError(f"it has {len(seeds)} seeds for {len(self.seeds)} runs")
             if (self._best_name is None) != (n_runs == 0):
                 raise ValueError("it names no best run")
-            best = None if self._best_name is None else read_best(self._folder.path / self._best_name)
+            best = None
+            if self._best_name is not None:
+                best = read_result(self._folder.path / self._best_name)
             self.seeds = seeds
-            self.tally = Tally(n_runs, int(finished["iterations"]), best)
+            self.summary = RunSummary(n_runs, int(finished["iterations"]), best)
             self._number = int(header["number"])
-            self._named = [*(record["states"] if record else []), *([self._best_name] if best else [])]
-            self._stand = self._where(record)
+            fits = record["fits"] if record else []
+            self._named = [*fits, *([] if self._best_name is None else [self._best_name])]
+            self._position = self._describe(record)
         self._unfinished = None if record is None else (record, tensors)
         self._folder.sweep(self._named)
 
-    def _where(self, record: dict[str, Any] | None) -> str:
+    def _describe(self, record: JSON | None) -> str:
         """Where the fit stands, in words."""
+        n_runs = self.summary.n_runs
         if record is not None:
-            return f"run {self.tally.n_runs + 1}, iteration {len(record['history']['iterations'])}"
-        return f"the end of run {self.tally.n_runs}" if self.tally.n_runs else "its beginning"
+            return f"run {n_runs + 1}, iteration {len(record['history'])}"
+        return f"the end of run {n_runs}" if n_runs else "its beginning"
 
 
-def write_state(run: Run, folder: Path, number: int) -> list[str]:
-    """Keep the clustering of a run's bookmark; the names of its files."""
-    assert run.bookmark is not None
-    return run.images_of(run.bookmark.step).write_state(run.bookmark.clustering, folder, number)
+def write_fits(run: Run, state: RunState, folder: Path, number: int) -> list[str]:
+    """Keep the alignments of a state's clustering; returns the names of the files."""
+    assert state.clustering is not None
+    images = run.images_of(run.schedule.phases[state.phase])
+    return images.write_fits(state.clustering, folder, number)
 
 
-def describe_run(run: Run) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Where a run stands, but for its state: as JSON, and as tensors."""
-    mark = run.bookmark
-    assert mark is not None
-    assert run.first_centroids is not None
-    generator, keys, position, has_gauss, gauss = mark.random_state
-    record = {
-        "step": mark.step,
-        "done": mark.done,
-        "reason": mark.reason,
-        "random_state": [generator, position, has_gauss, gauss],
+def encode_state(state: RunState) -> tuple[JSON, dict[str, Array]]:
+    """A state as JSON and tensors, without the alignments of its clustering."""
+    assert state.clustering is not None
+    generator, keys, position, has_gauss, gauss = state.random_numbers
+    record: JSON = {
+        "phase": state.phase,
+        "iteration": state.iteration,
+        "stopped": state.stopped,
+        "random_numbers": [generator, position, has_gauss, gauss],
         "swaps": None,
-        "history": asdict(run.history),
+        "history": [asdict(iteration) for iteration in state.history],
     }
-    tensors = {
-        "random_state": keys,
-        "first_centroids": run.first_centroids,
-        "centroids": mark.clustering.centroids,
+    tensors: dict[str, Array] = {
+        "random_numbers": keys,
+        "init_centroids": state.init_centroids,
+        "centroids": state.clustering.centroids,
     }
-    if run.stiffness is not None:
-        tensors["stiffness"] = run.stiffness
-    if mark.swaps is not None:
+    if state.precision is not None:
+        tensors["precision"] = state.precision
+    if state.prototypes is not None:
+        tensors["prototypes"] = state.prototypes.pictures
+        tensors["prototype_clusters"] = state.prototypes.clusters
+    if state.swaps is not None:
         record["swaps"] = {
-            "trials": mark.swaps.trials,
-            "settling": mark.swaps.settling,
-            "failed": sorted(mark.swaps.failed),
-            "gains": [[cluster, gain] for cluster, (_, gain) in mark.swaps.splits.items()],
+            "trials": state.swaps.trials,
+            "settling": state.swaps.settling,
+            "failed": sorted(state.swaps.failed),
+            "gains": [[k, split.gain] for k, split in state.swaps.splits.items()],
         }
-        tensors.update({f"split-{cluster}": halves for cluster, (halves, _) in mark.swaps.splits.items()})
+        tensors.update({f"split-{k}": split.halves for k, split in state.swaps.splits.items()})
     return record, tensors
 
 
-def restore_run(run: Run, record: dict[str, Any], tensors: dict[str, np.ndarray], folder: Path) -> None:
-    """Bring a run to where `describe_run` and `write_state` found it."""
-    step, swaps = record["step"], record["swaps"]
-    if step not in run.steps:
-        raise ValueError(f"it knows a step {step!r}, which this fit does not have")
-    clustering = run.images_of(step).read_state(folder, record["states"], tensors["centroids"])
-    generator, position, has_gauss, gauss = record["random_state"]
-    run.history = read_history(record["history"])
-    run.first_centroids = tensors["first_centroids"]
-    run.stiffness = tensors.get("stiffness")
-    run.bookmark = Bookmark(
-        step,
-        clustering,
-        (generator, tensors["random_state"], position, has_gauss, gauss),
-        done=int(record["done"]),
-        reason=str(record["reason"]),
+def decode_state(run: Run, record: JSON, tensors: dict[str, Array], folder: Path) -> RunState:
+    """The state that `encode_state` and `write_fits` have kept."""
+    phase, swaps = int(record["phase"]), record["swaps"]
+    images = run.images_of(run.schedule.phases[phase])
+    clustering = images.read_clustering(folder, record["fits"], tensors["centroids"])
+    generator, position, has_gauss, gauss = record["random_numbers"]
+    prototypes = None
+    if "prototypes" in tensors:
+        prototypes = Prototypes(tensors["prototypes"], tensors["prototype_clusters"])
+    return RunState(
+        init_centroids=tensors["init_centroids"],
+        centroids=clustering.centroids,
+        random_numbers=(generator, tensors["random_numbers"], position, has_gauss, gauss),
+        phase=phase,
+        clustering=clustering,
+        iteration=int(record["iteration"]),
+        stopped=str(record["stopped"]),
         swaps=None
         if swaps is None
-        else SwapProgress(
+        else SwapState(
             trials=int(swaps["trials"]),
             settling=swaps["settling"],
-            splits={cluster: (tensors[f"split-{cluster}"], gain) for cluster, gain in swaps["gains"]},
-            failed={(drop, split) for drop, split in swaps["failed"]},
+            splits={k: Split(tensors[f"split-{k}"], gain) for k, gain in swaps["gains"]},
+            failed=frozenset((drop, split) for drop, split in swaps["failed"]),
         ),
+        precision=tensors.get("precision"),
+        prototypes=prototypes,
+        history=tuple(IterationRecord(**iteration) for iteration in record["history"]),
     )
 
 
-def write_best(best: Outcome, folder: Path, number: int) -> str:
-    """Keep the best of the runs that are over; the name of its file."""
+def write_result(result: RunResult, folder: Path, number: int) -> str:
+    """Keep the result of a run; returns the name of its file."""
     name = f"best-{number:06d}.safetensors"
     tensors = {
-        "forms": best.forms.pictures,
-        "form_clusters": best.forms.clusters,
-        "form_weights": best.form_weights,
-        "first_centroids": best.first_centroids,
-        "labels": best.labels,
+        "prototypes": result.prototypes.pictures,
+        "prototype_clusters": result.prototypes.clusters,
+        "prototype_weights": result.prototype_weights,
+        "init_centroids": result.init_centroids,
     }
-    if best.stiffness is not None:
-        tensors["stiffness"] = best.stiffness
-    header = {"distortion": best.distortion, "history": asdict(best.history)}
+    if result.precision is not None:
+        tensors["precision"] = result.precision
+    for field, array in result.assignment._asdict().items():
+        if array is not None:
+            tensors[f"assignment.{field}"] = array
+    header = {"inertia": result.inertia, "history": asdict(result.history)}
     write_tensor_file(folder / name, BEST_FORMAT, BEST_VERSION, header, tensors)
     return name
 
 
-def read_best(path: Path) -> Outcome:
-    """What `write_best` has kept."""
+def read_result(path: Path) -> RunResult:
+    """The result that `write_result` has kept."""
     header, tensors = read_tensor_file(path, BEST_FORMAT, BEST_VERSION, "best run of a fit")
-    return Outcome(
-        Forms(tensors["forms"], tensors["form_clusters"]),
-        tensors["form_weights"],
-        tensors["first_centroids"],
-        tensors.get("stiffness"),
-        tensors["labels"],
-        float(header["distortion"]),
-        read_history(header["history"]),
+    fields = {field: tensors.get(f"assignment.{field}") for field in Assignment._fields}
+    if any(array is None for field, array in fields.items() if field != "warps"):
+        raise ValueError("it does not hold an assignment")
+    history = header["history"]
+    return RunResult(
+        Prototypes(tensors["prototypes"], tensors["prototype_clusters"]),
+        tensors["prototype_weights"],
+        tensors["init_centroids"],
+        tensors.get("precision"),
+        Assignment(**fields),  # type: ignore[arg-type]  # checked above
+        float(np.float64(header["inertia"])),
+        History(
+            [IterationRecord(**iteration) for iteration in history["iterations"]],
+            str(history["stopped"]),
+        ),
     )
-
-
-def read_history(record: dict[str, Any]) -> History:
-    """A history that was put down as JSON."""
-    return History([Iteration(**iteration) for iteration in record["iterations"]], str(record["stopped"]))

@@ -27,7 +27,9 @@ class BarOnTerminal:
         First values of the columns' own fields.
     """
 
-    def __init__(self, *columns: ProgressColumn, description: str = "", quiet: bool = False, **fields: Any):
+    def __init__(
+        self, *columns: ProgressColumn, description: str = "", quiet: bool = False, **fields: Any
+    ):
         self._console = make_console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),

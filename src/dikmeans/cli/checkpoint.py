@@ -57,7 +57,9 @@ class CheckpointKeeper(Keeper):
 
         is_there = CheckpointFolder(self.folder).holds_something
         if self._resume and not is_there:
-            raise Mistake(f"There is nothing to resume: no checkpoint in {self.folder}. Leave --resume out.")
+            raise Mistake(
+                f"There is nothing to resume: no checkpoint in {self.folder}. Leave --resume out."
+            )
         if is_there and not (self._resume or self._force):
             raise Mistake(
                 f"{self.folder} is left of a fit that was cut short. Pass --resume to go on with it, or "

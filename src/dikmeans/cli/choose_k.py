@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from dikmeans.kmeans import DIKMeans
     from dikmeans.evaluation import NumberChoice, NumberJudgement
+    from dikmeans.kmeans import DIKMeans
 
 IMAGES_A_CLUSTER = 2
 """In each half, at the very least."""
@@ -32,9 +32,14 @@ def choose_k(
     highest: Annotated[int, typer.Option("--to", min=1, help="Largest number of clusters.")] = 20,
     step: Annotated[int, typer.Option(min=1, help="From one number to the next.")] = 1,
     sample: Annotated[
-        int, typer.Option(min=4, metavar="N", help="Judge by a random part of at most so many pictures.")
+        int,
+        typer.Option(
+            min=4, metavar="N", help="Judge by a random part of at most so many pictures."
+        ),
     ] = 400,
-    splits: Annotated[int, typer.Option(min=1, help="Random splits in two halves, for every number.")] = 2,
+    splits: Annotated[
+        int, typer.Option(min=1, help="Random splits in two halves, for every number.")
+    ] = 2,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     split: options.Split = "train",
@@ -49,15 +54,25 @@ def choose_k(
 ) -> None:
     """Try numbers of clusters and recommend the one that two halves of the pictures agree on best."""
     if highest < lowest:
-        raise typer.BadParameter(f"--from {lowest} is more than --to {highest}.", param_hint="'--to'")
+        raise typer.BadParameter(
+            f"--from {lowest} is more than --to {highest}.", param_hint="'--to'"
+        )
     with mistakes_explained(), warnings_as_notes() as notes:
         from dikmeans.evaluation import choose_number
 
-        model = options.make_model(lowest, warp=warp, landmarks=landmarks, smoothness=smoothness, n_jobs=jobs)
-        place = options.source_of(source, split, size=size, invert=invert, colour=colour, limit=sample)
+        model = options.make_model(
+            lowest, warp=warp, landmarks=landmarks, smoothness=smoothness, n_jobs=jobs
+        )
+        place = options.source_of(
+            source, split, size=size, invert=invert, colour=colour, limit=sample
+        )
         at_least = 2 * IMAGES_A_CLUSTER * highest
-        images = options.load_pictures(place, at_least=at_least, why=f"a sample to judge --to {highest}")
-        judgements = _judge(model, images.images, range(lowest, highest + 1, step), splits, seed, quiet)
+        images = options.load_pictures(
+            place, at_least=at_least, why=f"a sample to judge --to {highest}"
+        )
+        judgements = _judge(
+            model, images.images, range(lowest, highest + 1, step), splits, seed, quiet
+        )
         choice = choose_number(judgements)
     if as_json:
         print_json(
@@ -94,7 +109,9 @@ def _judge(
         ) as bar,
     ):
         # two fits of K clusters take about K times as long as one of one
-        task = bar.add_task(f"{numbers[0]} clusters", total=sum(numbers), left="time left not known yet")
+        task = bar.add_task(
+            f"{numbers[0]} clusters", total=sum(numbers), left="time left not known yet"
+        )
         done = spent = 0.0
         for judgement in judge_numbers(model, X, numbers, n_splits=n_splits, seed=seed):
             judgements.append(judgement)
@@ -117,7 +134,9 @@ def _judge(
     return judgements
 
 
-def _show(judgements: Sequence[NumberJudgement], choice: NumberChoice, n_images: int, n_splits: int) -> None:
+def _show(
+    judgements: Sequence[NumberJudgement], choice: NumberChoice, n_images: int, n_splits: int
+) -> None:
     console = make_console(stderr=False)
     table = Table(box=box.SIMPLE_HEAD)
     for header in ("K", "stability", "distortion", "seconds"):

@@ -19,7 +19,11 @@ PLAIN_WIDTH = 120
 def make_console(*, stderr: bool) -> Console:
     """A console as wide as the terminal, or of a fixed width where there is none."""
     console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+    return (
+        console
+        if console.is_terminal
+        else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+    )
 
 
 def say(text: str) -> None:

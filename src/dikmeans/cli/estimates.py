@@ -68,7 +68,12 @@ def estimate_fit(model: DIKMeans, images: np.ndarray) -> Estimate:
         search_size=steps[0].n_images,
     )
     return Estimate(
-        n_images, shape, model.n_clusters, model.n_init, seconds * model.n_init, memory + PROGRAM_BYTES
+        n_images,
+        shape,
+        model.n_clusters,
+        model.n_init,
+        seconds * model.n_init,
+        memory + PROGRAM_BYTES,
     )
 
 

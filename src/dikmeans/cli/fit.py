@@ -14,8 +14,8 @@ from dikmeans.cli.console import print_json, say, warnings_as_notes
 from dikmeans.cli.mistakes import INTERRUPTED, mistakes_explained, values_explained
 
 if TYPE_CHECKING:
-    from dikmeans.kmeans import DIKMeans
     from dikmeans.datasets import ImageSet, Source
+    from dikmeans.kmeans import DIKMeans
 
 
 def fit(
@@ -23,13 +23,21 @@ def fit(
     clusters: Annotated[
         int,
         typer.Option(
-            "--clusters", "-k", min=1, help="How many. No idea? See `dikmeans choose-k`.", show_default=False
+            "--clusters",
+            "-k",
+            min=1,
+            help="How many. No idea? See `dikmeans choose-k`.",
+            show_default=False,
         ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="RUN", help="Folder to write the run to.", rich_help_panel="Output"
+            "--output",
+            "-o",
+            metavar="RUN",
+            help="Folder to write the run to.",
+            rich_help_panel="Output",
         ),
     ] = None,
     force: Annotated[
@@ -57,12 +65,15 @@ def fit(
         ),
     ] = False,
     report: Annotated[
-        bool, typer.Option("--report", help="Make the HTML report at once.", rich_help_panel="Output")
+        bool,
+        typer.Option("--report", help="Make the HTML report at once.", rich_help_panel="Output"),
     ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Only say how long it will take, and how much memory.", rich_help_panel="Output"
+            "--dry-run",
+            help="Only say how long it will take, and how much memory.",
+            rich_help_panel="Output",
         ),
     ] = False,
     as_json: options.Json = False,
@@ -79,7 +90,9 @@ def fit(
     runs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Runs from different starts; the best is kept.", rich_help_panel="Clustering"
+            min=1,
+            help="Runs from different starts; the best is kept.",
+            rich_help_panel="Clustering",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -91,7 +104,9 @@ def fit(
     Ctrl-C ends the search and keeps the best clusters so far. After that, or a crash, --resume goes on.
     """
     if output is None and not dry_run:
-        raise typer.BadParameter("Say where to write the run: -o RUN.", param_hint="'--output' / '-o'")
+        raise typer.BadParameter(
+            "Say where to write the run: -o RUN.", param_hint="'--output' / '-o'"
+        )
     if resume and no_checkpoint:
         raise typer.BadParameter("There is nothing to --resume with --no-checkpoint.")
     with mistakes_explained(), warnings_as_notes() as notes:
@@ -106,7 +121,9 @@ def fit(
             n_jobs=jobs,
             device=device,
         )
-        place = options.source_of(source, split, size=size, invert=invert, colour=colour, limit=limit)
+        place = options.source_of(
+            source, split, size=size, invert=invert, colour=colour, limit=limit
+        )
         if dry_run:
             _estimate(model, place, as_json)
             raise typer.Exit
@@ -129,7 +146,9 @@ def _estimate(model: DIKMeans, source: Source, as_json: bool) -> None:
 
 
 def _load(source: Source, model: DIKMeans) -> ImageSet:
-    return options.load_pictures(source, at_least=model.n_clusters, why=f"--clusters {model.n_clusters}")
+    return options.load_pictures(
+        source, at_least=model.n_clusters, why=f"--clusters {model.n_clusters}"
+    )
 
 
 def _fit_and_write(

@@ -57,7 +57,9 @@ class FitOnTerminal(BarOnTerminal, FitListener):
         """Go on counting where the run was."""
         self._countdown.resume(iterations)
         phase = iterations[-1].phase
-        self._count = len(list(takewhile(lambda iteration: iteration.phase == phase, reversed(iterations))))
+        self._count = len(
+            list(takewhile(lambda iteration: iteration.phase == phase, reversed(iterations)))
+        )
         self._show(phase, f"going on after: {describe_phase(phase)}, iteration {self._count}")
 
     def iteration(self, iteration: Iteration) -> None:

@@ -23,8 +23,8 @@ class Mistake(Exception):  # noqa: N818 -- the user's, not an error of ours
 @contextlib.contextmanager
 def mistakes_explained() -> Iterator[None]:
     """Turn the errors a user can mend into a message on standard error."""
-    from dikmeans.kmeans import CheckpointError, CheckpointWriteError
     from dikmeans.datasets import DataError
+    from dikmeans.kmeans import CheckpointError, CheckpointWriteError
     from dikmeans.paper import ResultsFileError, UnknownChoiceError
     from dikmeans.paper.figures.errors import ReproductionError
     from dikmeans.runs import ModelFileError, RunFolderError
@@ -46,15 +46,21 @@ def mistakes_explained() -> Iterator[None]:
     except ImportError as error:  # an optional library; the message says which
         _exit(str(error))
     except MemoryError:
-        _exit("There is not enough memory. Take fewer or smaller pictures (--limit, --size).", FAILURE)
+        _exit(
+            "There is not enough memory. Take fewer or smaller pictures (--limit, --size).", FAILURE
+        )
     except KeyboardInterrupt:
         _exit("stopped.", INTERRUPTED)
     except OSError as error:
         if error.filename is not None:
-            _exit(f"Cannot use {error.filename}: {error.strerror}. Choose another place or mend this one.")
+            _exit(
+                f"Cannot use {error.filename}: {error.strerror}. Choose another place or mend this one."
+            )
         if error.errno not in _DISK_FULL:
             raise
-        _exit(f"{error.strerror}. What was there before is kept; make room, and give the command again.")
+        _exit(
+            f"{error.strerror}. What was there before is kept; make room, and give the command again."
+        )
 
 
 @contextlib.contextmanager

@@ -12,8 +12,8 @@ from dikmeans.cli.console import say
 from dikmeans.cli.mistakes import Mistake, values_explained
 
 if TYPE_CHECKING:
-    from dikmeans.kmeans import DIKMeans
     from dikmeans.datasets import ImageSet, Source
+    from dikmeans.kmeans import DIKMeans
 
 LARGEST_SIDE = 64
 """Larger pictures of the user's are reduced to this many rows and columns, unless --size says otherwise."""
@@ -41,11 +41,14 @@ Input = Annotated[
     ),
 ]
 Run = Annotated[
-    Path, typer.Argument(metavar="RUN", help="Folder written by `dikmeans fit`.", show_default=False)
+    Path,
+    typer.Argument(metavar="RUN", help="Folder written by `dikmeans fit`.", show_default=False),
 ]
 Split = Annotated[
     Literal["train", "test"],
-    typer.Option(help="Which part, if the input has folders `train` and `test`.", rich_help_panel=_PICTURES),
+    typer.Option(
+        help="Which part, if the input has folders `train` and `test`.", rich_help_panel=_PICTURES
+    ),
 ]
 Size = Annotated[
     Any,
@@ -58,7 +61,9 @@ Size = Annotated[
 ]
 Invert = Annotated[
     bool,
-    typer.Option("--invert", help="For dark subjects on a light ground.", rich_help_panel=_PICTURES),
+    typer.Option(
+        "--invert", help="For dark subjects on a light ground.", rich_help_panel=_PICTURES
+    ),
 ]
 Colour = Annotated[
     bool, typer.Option("--colour", help="Keep colours; otherwise grey.", rich_help_panel=_PICTURES)
@@ -66,7 +71,10 @@ Colour = Annotated[
 Limit = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Take a random part of at most so many pictures.", rich_help_panel=_PICTURES
+        min=1,
+        metavar="N",
+        help="Take a random part of at most so many pictures.",
+        rich_help_panel=_PICTURES,
     ),
 ]
 Warp = Annotated[
@@ -93,7 +101,10 @@ Smoothness = Annotated[
 Forms = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Pictures a cluster may have. Default: up to 4.", rich_help_panel=_MODEL
+        min=1,
+        metavar="N",
+        help="Pictures a cluster may have. Default: up to 4.",
+        rich_help_panel=_MODEL,
     ),
 ]
 Seed = Annotated[
@@ -115,7 +126,9 @@ Json = Annotated[
     bool,
     typer.Option("--json", help="Print the result as JSON, for scripts.", rich_help_panel=_OUTPUT),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=_OUTPUT)
+]
 
 
 def source_of(
@@ -144,13 +157,15 @@ def source_of(
 
 def make_model(n_clusters: int, **parameters: Any) -> DIKMeans:
     """An estimator with the parameters that were given; the others keep its defaults."""
-    from dikmeans.registration.torch.device import torch_device
     from dikmeans.kmeans import DIKMeans
+    from dikmeans.registration.torch.device import torch_device
 
     model = DIKMeans(n_clusters, **{name: v for name, v in parameters.items() if v is not None})
     with values_explained():
         model._validate_params()
-        if model.device is not None:  # whether it can be had is better known before pictures are read
+        if (
+            model.device is not None
+        ):  # whether it can be had is better known before pictures are read
             torch_device(model.device)
     return model
 
@@ -159,7 +174,9 @@ def load_pictures(source: Source, *, at_least: int, why: str) -> ImageSet:
     """Read pictures; too few of them are a mistake, odd ones get a note."""
     images = source.load()
     if len(images) < at_least:
-        raise Mistake(f"There are {len(images)} pictures in {source.name}; {why} needs at least {at_least}.")
+        raise Mistake(
+            f"There are {len(images)} pictures in {source.name}; {why} needs at least {at_least}."
+        )
     if images.has_light_background and not source.options.get("invert"):
         say(
             "note: the pictures seem to be dark on a light ground. Clusters usually get better with "

@@ -22,7 +22,9 @@ def predict(
     source: options.Input,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: standard output."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="File to write. Default: standard output."
+        ),
     ] = None,
     split: options.Split = "train",
     as_json: options.Json = False,
@@ -57,5 +59,7 @@ def predict(
 
 
 def _as_json(rows: list[LabelRow]) -> bytes:
-    found = [{**row._asdict(), "margin": None if math.isnan(row.margin) else row.margin} for row in rows]
+    found = [
+        {**row._asdict(), "margin": None if math.isnan(row.margin) else row.margin} for row in rows
+    ]
     return (json.dumps(found, indent=2) + "\n").encode()

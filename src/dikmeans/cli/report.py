@@ -21,13 +21,19 @@ def report(
     run: options.Run,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Page to write. Default: report.html in RUN."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Page to write. Default: report.html in RUN."
+        ),
     ] = None,
     moved_to: Annotated[
         str | None,
-        typer.Option("--input", metavar="INPUT", help="Where the pictures are now, if they have moved."),
+        typer.Option(
+            "--input", metavar="INPUT", help="Where the pictures are now, if they have moved."
+        ),
     ] = None,
-    max_pictures: Annotated[int, typer.Option(min=1, help="At most so many pictures on the page.")] = 2000,
+    max_pictures: Annotated[
+        int, typer.Option(min=1, help="At most so many pictures on the page.")
+    ] = 2000,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     quiet: options.Quiet = False,
 ) -> None:

@@ -29,7 +29,9 @@ class StopSignals:
         return 0 if self.received is None else 128 + self.received
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():  # Python hears signals nowhere else
+        if (
+            threading.current_thread() is threading.main_thread()
+        ):  # Python hears signals nowhere else
             self._before = {number: signal.signal(number, self._hear) for number in _SIGNALS}
         return self
 

@@ -20,7 +20,11 @@ def run_as_json(run: RunFolder) -> dict[str, Any]:
     """A run for scripts: what ``run.json`` says, but for the history, and a line a cluster."""
     return {
         "run": str(run.path.resolve()),
-        **{key: value for key, value in run.info.items() if key not in ("history", "format", "version")},
+        **{
+            key: value
+            for key, value in run.info.items()
+            if key not in ("history", "format", "version")
+        },
         "stopped": run.model.history_.stopped,
         "iterations": run.model.n_iter_,
         "clusters": _clusters(run),
@@ -98,7 +102,9 @@ def show_origin(run: RunFolder) -> None:
     info = run.info
     place = info["input"]
     options = ", ".join(f"{name}={value}" for name, value in place["options"].items())
-    part = f"part {place['split']}" + (f", at most {place['limit']} drawn" if place["limit"] else "")
+    part = f"part {place['split']}" + (
+        f", at most {place['limit']} drawn" if place["limit"] else ""
+    )
     parameters = ", ".join(f"{name}={value}" for name, value in _unusual_parameters(run).items())
     versions = ", ".join(f"{name} {number}" for name, number in info.get("versions", {}).items())
     stopped = "stopped early: " if info["interrupted"] else ""
@@ -118,4 +124,6 @@ def show_origin(run: RunFolder) -> None:
 def _unusual_parameters(run: RunFolder) -> dict[str, Any]:
     """Parameters that are not the estimator's defaults, the number of clusters among them."""
     usual = type(run.model)().get_params(deep=False)
-    return {name: value for name, value in run.info["parameters"].items() if usual.get(name) != value}
+    return {
+        name: value for name, value in run.info["parameters"].items() if usual.get(name) != value
+    }

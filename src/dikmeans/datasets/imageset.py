@@ -1,42 +1,40 @@
-"""What every loader returns: images, what is known about each of them, and where they come from.
+"""`ImageSet`, the result of every loader: images, their labels and names, and their source.
 
-Conventions, valid for every set:
+Conventions:
 
-- ``images`` is float32 in [0, 1], shape (N, H, W) for grey and (N, H, W, 3) for colour pictures;
-  row 0 is the top of the picture, column 0 its left edge;
-- 0 is the background wherever the source has one (a white background is inverted by the set's
-  loader);
-- ``labels`` count from 0 and index ``class_names``; an unlabelled set has ``labels=None``.
+- ``images`` is float32 in [0, 1], shape (N, H, W) for gray and (N, H, W, 3) for color images;
+  row 0 is the top of the image, column 0 its left edge;
+- 0 is the background wherever there is one (a white background is inverted by the loader);
+- ``labels`` count from 0 and index ``class_names``; an unlabeled set has ``labels=None``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
+from dikmeans.datasets._text import format_shape
 
 
 @dataclass(frozen=True)
 class Card:
-    """Where a set comes from and what was done to it, short enough to print.
+    """Where a data set comes from and how it was processed, short enough to print.
 
     Attributes
     ----------
     title : str
-        What to call the set in a table.
+        Name of the set in a table.
     source : str
         Who publishes it, and where.
     citation : str
         The publication to cite.
     size : str
-        How many images, classes and pixels.
+        Number of images, classes and pixels.
     processing : str
-        What was done between the published file and the array.
+        Steps between the published file and the array.
     """
 
     title: str
@@ -46,31 +44,22 @@ class Card:
     processing: str
 
     def __str__(self) -> str:
-        """One labelled line for each field."""
-        return "\n".join(
-            f"{label:<11}{text}"
-            for label, text in (
-                ("title", self.title),
-                ("source", self.source),
-                ("citation", self.citation),
-                ("size", self.size),
-                ("processing", self.processing),
-            )
-        )
+        """One labeled line for each field."""
+        return "\n".join(f"{name:<11}{text}" for name, text in asdict(self).items())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ImageSet:
-    """A set of images of one size, with labels where they are known.
+    """Images of one size, with labels where they are known.
 
     Attributes
     ----------
     images : ndarray of float32, shape (N, H, W) or (N, H, W, 3)
         Intensities in [0, 1].
     labels : ndarray of int64, shape (N,), or None
-        Index into ``class_names``; None where nobody labelled the images.
+        Index into ``class_names``; None for an unlabeled set.
     class_names : tuple of str
-        Names of the classes, empty for an unlabelled set.
+        Names of the classes, empty for an unlabeled set.
     names : tuple of str
         One name for each image: file name, recording, or number within its source.
     card : Card
@@ -89,15 +78,17 @@ class ImageSet:
     ('second',)
     """
 
-    images: NDArray[np.float32]
-    labels: NDArray[np.int64] | None
+    images: FloatArray
+    labels: IntArray | None
     class_names: tuple[str, ...]
     names: tuple[str, ...]
     card: Card
 
     def __post_init__(self) -> None:
         if self.images.ndim not in (3, 4):
-            raise ValueError(f"images must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}.")
+            raise ValueError(
+                f"images must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}."
+            )
         for field, values in (("labels", self.labels), ("names", self.names)):
             if values is not None and len(values) != len(self.images):
                 raise ValueError(
@@ -106,7 +97,7 @@ class ImageSet:
                 )
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> ImageShape:
         """Shape of one image: (H, W) or (H, W, C)."""
         return self.images.shape[1:]
 
@@ -114,25 +105,25 @@ class ImageSet:
         return len(self.images)
 
     def __repr__(self) -> str:
-        size = "x".join(str(length) for length in self.shape)
-        classes = "unlabelled" if self.labels is None else f"{len(self.class_names)} classes"
+        classes = "unlabeled" if self.labels is None else f"{len(self.class_names)} classes"
+        size = format_shape(self.shape)
         return f"ImageSet({self.card.title!r}: {len(self)} images of {size}, {classes})"
 
     @property
     def has_light_background(self) -> bool:
-        """Whether the pictures' rims are light, and lighter than the rest: dark subjects on white."""
-        rim = float(np.median(self.images[:, [0, -1]]))
-        return rim > 0.5 and rim > float(self.images.mean(dtype=np.float64))
+        """Whether the top and bottom rows are light, and lighter than the rest of the images."""
+        border = float(np.median(self.images[:, [0, -1]]))
+        return border > 0.5 and border > float(self.images.mean(dtype=np.float64))
 
     def checksum(self) -> str:
-        """A fingerprint of the pixels, to tell later whether the images are still the same."""
+        """A digest of the pixels, to tell later whether the images are still the same."""
         digest = hashlib.blake2b(repr(self.images.shape).encode(), digest_size=16)
         digest.update(np.ascontiguousarray(self.images).data)
         return f"blake2b:{digest.hexdigest()}"
 
     def subset(self, index: ArrayLike | slice) -> ImageSet:
-        """The images at `index` (numbers, a boolean mask, a slice) and all that belongs to them."""
-        rows: NDArray[Any] = np.arange(len(self))[index if isinstance(index, slice) else np.asarray(index)]
+        """The images at `index` (numbers, a boolean mask or a slice), with labels and names."""
+        rows = np.arange(len(self))[index if isinstance(index, slice) else np.asarray(index)]
         return replace(
             self,
             images=self.images[rows],

@@ -1,65 +1,55 @@
-"""The one door to data: `load` finds a named set, a folder or zip of pictures, or an array file."""
+"""`load`: a named data set, a folder or zip of pictures, or an array file."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dikmeans.datasets.errors import UnknownNameError, check_options
-from dikmeans.datasets.files.home import resolve_data_home
+from dikmeans._typing import PathLike
+from dikmeans.datasets.errors import UnknownNameError, UnknownOptionError, check_choice
+from dikmeans.datasets.files.paths import get_data_home
+from dikmeans.datasets.imageset import ImageSet
 from dikmeans.datasets.pictures.arrays import ARRAY_EXTENSIONS, load_arrays
 from dikmeans.datasets.pictures.folder import load_folder
-from dikmeans.datasets.sets import (
-    arabic_characters,
-    audio_mnist,
-    deformed_mnist,
-    emnist_letters,
-    face_pose,
-    mnist,
-    rock_paper_scissors,
-)
+from dikmeans.datasets.sets.arabic_characters import load_arabic_characters
+from dikmeans.datasets.sets.audio_mnist import load_audio_mnist
+from dikmeans.datasets.sets.deformed_mnist import load_affine_mnist, load_diffeo_mnist
+from dikmeans.datasets.sets.emnist_letters import load_emnist_letters
+from dikmeans.datasets.sets.face_pose import load_face_pose
+from dikmeans.datasets.sets.mnist import load_mnist
+from dikmeans.datasets.sets.published import SPLITS, DatasetLoader
+from dikmeans.datasets.sets.rock_paper_scissors import load_rock_paper_scissors
 
-if TYPE_CHECKING:
-    import os
-
-    from dikmeans.datasets.imageset import ImageSet
-
-NAMED_SETS = {
-    named.name: named
-    for named in (
-        mnist.SET,
-        deformed_mnist.AFFINE_SET,
-        deformed_mnist.DIFFEO_SET,
-        audio_mnist.SET,
-        emnist_letters.SET,
-        rock_paper_scissors.SET,
-        face_pose.SET,
-        arabic_characters.SET,
-    )
+DATASETS: dict[str, DatasetLoader] = {
+    "mnist": load_mnist,
+    "affine-mnist": load_affine_mnist,
+    "diffeo-mnist": load_diffeo_mnist,
+    "audio-mnist": load_audio_mnist,
+    "emnist-letters": load_emnist_letters,
+    "rock-paper-scissors": load_rock_paper_scissors,
+    "face-pose": load_face_pose,
+    "arabic-characters": load_arabic_characters,
 }
 
 
-def set_names() -> tuple[str, ...]:
-    """Names of the data sets `load` knows.
-
-    Returns
-    -------
-    tuple of str
+def dataset_names() -> tuple[str, ...]:
+    """Names of the data sets that `load` knows.
 
     Examples
     --------
-    >>> "mnist" in set_names()
+    >>> "mnist" in dataset_names()
     True
     """
-    return tuple(NAMED_SETS)
+    return tuple(DATASETS)
 
 
 def load(
-    name: str | os.PathLike[str],
+    name: PathLike,
     split: str = "train",
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: PathLike | None = None,
     *,
     download: bool = True,
     **options: Any,
@@ -69,17 +59,18 @@ def load(
     Parameters
     ----------
     name : str or path
-        One of `set_names()`, or the path of a folder, a zip, or an array file (``.npy``, ``.npz``). A
-        name wins over a folder of the same name: write ``./mnist`` to mean the folder.
+        One of `dataset_names()`, or the path of a folder, a zip, or an array file (``.npy``,
+        ``.npz``). A data set is preferred to a folder of the same name: write ``./mnist`` to mean
+        the folder.
     split : {"train", "test"}, default="train"
-        Which part. A folder without folders ``train`` and ``test`` is all "train".
+        Which split. A folder without folders ``train`` and ``test`` is all "train".
     data_home : path, optional
-        Where the published files are, each set in its own folder. By default the environment
-        variable ``DIKMEANS_DATA``, then ``~/.cache/dikmeans``.
+        Where the published files are, each data set in its own folder. By default the environment
+        variable ``DIKMEANS_DATA``, then the per-user cache (``~/.cache/dikmeans`` on Linux).
     download : bool, default=True
-        Fetch published files that are not there, where a checksum to verify them by is known.
+        Download published files that are not there, where their checksum is known.
     **options
-        Of the set: ``size`` (hands, faces, sounds), ``face_box`` (faces), ``invert`` (hands),
+        Of the data set: ``size`` (hands, faces, sounds), ``face_box`` (faces), ``invert`` (hands),
         ``trim``, ``duration``, ``speakers`` (sounds), ``seed``, ``per_class``, ``test_fraction``
         (the deformed digits); or of `load_folder` or `load_arrays`.
 
@@ -90,13 +81,13 @@ def load(
     Raises
     ------
     UnknownNameError
-        No such set, folder or file.
+        No such data set, folder or file.
     UnknownOptionError
         An option that this kind of data does not have.
     MissingDataError
-        The files of the set are not there; says which to put where.
+        The files of the data set are not there; says which to put where.
     DownloadError
-        They could not be fetched.
+        They could not be downloaded.
     CorruptFileError
         They are damaged.
 
@@ -107,20 +98,29 @@ def load(
     ...
     dikmeans.datasets.errors.UnknownNameError: ... Did you mean 'mnist'? ...
     """
-    named = NAMED_SETS.get(str(name))
-    if named is not None:
-        return named.load(split, resolve_data_home(data_home), download, options)
+    dataset = DATASETS.get(str(name))
+    if dataset is not None:
+        check_choice("split", split, SPLITS)
+        _check_options(str(name), options, dataset)
+        return dataset(split, get_data_home(data_home), download, **options)
     path = Path(name).expanduser()
     if str(name) and path.exists():
-        loader: Any = load_arrays if path.suffix.lower() in ARRAY_EXTENSIONS else load_folder
-        check_options(str(path), options, list(inspect.signature(loader).parameters)[1:])
+        is_array = path.suffix.lower() in ARRAY_EXTENSIONS
+        loader: Callable[..., ImageSet] = load_arrays if is_array else load_folder
+        _check_options(str(path), options, loader)
         return loader(path, split=split, **options)
-    typed = str(name).lower()
-    # Part of a name ("emnist") says more than likeness does ("mnist" is nearer to it).
-    containing = sorted((known for known in NAMED_SETS if typed and typed in known), key=len)
-    close = containing or difflib.get_close_matches(typed, NAMED_SETS, n=1)
-    suggestion = f" Did you mean {close[0]!r}?" if close else ""
-    raise UnknownNameError(
-        f"There is no data set, folder, zip or array file {str(name)!r}.{suggestion} The data sets are "
-        f"{', '.join(NAMED_SETS)}."
-    )
+    raise UnknownNameError(str(name), _nearest_name(str(name).lower()), DATASETS)
+
+
+def _check_options(name: str, options: Iterable[str], loader: Callable[..., ImageSet]) -> None:
+    parameters = inspect.signature(loader).parameters.values()
+    known = [p.name for p in parameters if p.default is not p.empty]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise UnknownOptionError(name, unknown, known)
+
+
+def _nearest_name(typed: str) -> str | None:
+    # Part of a name ("emnist") says more than similarity ("mnist" is nearer to it).
+    containing = sorted((known for known in DATASETS if typed and typed in known), key=len)
+    return next(iter(containing or difflib.get_close_matches(typed, DATASETS, n=1)), None)

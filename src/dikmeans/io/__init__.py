@@ -1,1 +1,1 @@
-""""""
+"""Files: whole or absent (`atomic`), one tensor format, locks, models."""

@@ -1,7 +1,7 @@
-"""Tensor files: safetensors with a versioned JSON header and a checksum, written whole or not at all.
+"""Tensor files: safetensors with a versioned JSON header and a checksum, whole or absent.
 
-Reading parses numbers and JSON and nothing else: a file cannot make code run. Arrays go to the disk as they
-lie in memory, without a copy of them all in one piece: they may be most of the memory there is.
+Reading parses numbers and JSON and nothing else: a file cannot make code run. Arrays go to the disk
+as they lie in memory, without a copy of all of them: they may take up most of the memory.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from dikmeans._typing import JSON, Array
+from dikmeans.errors import DikmeansError
 from dikmeans.io.atomic import atomic_write
 
 # Entries of the safetensors metadata, which holds strings only.
@@ -37,12 +39,23 @@ _TYPE_NAMES = {
 }
 
 
-class TensorFileError(ValueError):
-    """A file that is damaged, or something else than was expected."""
+class TensorFileError(DikmeansError, ValueError):
+    """A file that is damaged, or something else than was expected.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    reason : str
+        What is wrong with it.
+    """
+
+    def __init__(self, path: Path, reason: str):
+        self.path, self.reason = path, reason
+        super().__init__(f"{path} cannot be used: {reason}.")
 
 
 def write_tensor_file(
-    path: Path, kind: str, version: int, header: dict[str, Any], tensors: dict[str, np.ndarray]
+    path: Path, kind: str, version: int, header: JSON, tensors: dict[str, Array]
 ) -> None:
     """Write arrays and a JSON header under `path`, in one step."""
     with atomic_write(path) as stream:
@@ -50,12 +63,12 @@ def write_tensor_file(
 
 
 def write_tensors(
-    stream: IO[bytes], kind: str, version: int, header: dict[str, Any], tensors: dict[str, np.ndarray]
+    stream: IO[bytes], kind: str, version: int, header: JSON, tensors: dict[str, Array]
 ) -> None:
     """Write arrays and a JSON header to an open file."""
     text = json.dumps({"format": kind, "version": version, **header})
     arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
-    entries: dict[str, Any] = {"__metadata__": {_ENTRY: text, _CHECKSUM: _checksum(text, arrays)}}
+    entries: JSON = {"__metadata__": {_ENTRY: text, _CHECKSUM: _checksum(text, arrays)}}
     position = 0
     # the widest numbers first: all of them then lie where the processor likes them
     order = sorted(arrays, key=lambda name: -arrays[name].itemsize)
@@ -78,7 +91,7 @@ def write_tensors(
 
 def read_tensor_file(
     path: Path, kind: str, version: int, what: str
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+) -> tuple[JSON, dict[str, Array]]:
     """Header and arrays of a file of format `kind`, or `TensorFileError`.
 
     Parameters
@@ -98,32 +111,32 @@ def read_tensor_file(
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 -- no mapping
     except (SafetensorError, OSError, ValueError) as error:
-        raise TensorFileError(f"{path} is damaged or not a {what}: {error}") from error
+        raise TensorFileError(path, f"damaged, or not a {what}: {error}") from error
     try:
         header = json.loads(metadata[_ENTRY])
         known = header["format"] == kind
     except (ValueError, KeyError, TypeError, RecursionError):
         known = False
     if not known:
-        raise TensorFileError(f"{path} is a safetensors file, but not a {what}.")
+        raise TensorFileError(path, f"it is a safetensors file, but not a {what}")
     if header.get("version") != version:
         raise TensorFileError(
-            f"{path} has format version {header.get('version')!r}, but of a {what} this dikmeans reads "
-            f"version {version}."
+            path,
+            f"it has format version {header.get('version')!r}, but this dikmeans reads version "
+            f"{version} of a {what}",
         )
-    # files written by others state none
-    if _CHECKSUM in metadata and metadata[_CHECKSUM] != _checksum(metadata[_ENTRY], tensors):
-        raise TensorFileError(f"{path} is damaged: its content does not have the checksum it states.")
+    if metadata.get(_CHECKSUM) != _checksum(metadata[_ENTRY], tensors):
+        raise TensorFileError(path, "damaged: its content does not have the checksum it states")
     return header, tensors
 
 
-def _checksum(text: str, arrays: dict[str, np.ndarray]) -> str:
+def _checksum(text: str, arrays: dict[str, Array]) -> str:
     total = zlib.crc32(text.encode())
     for name in sorted(arrays):
         total = zlib.crc32(_bytes_of(arrays[name]), zlib.crc32(name.encode(), total))
     return f"{total:08x}"
 
 
-def _bytes_of(array: np.ndarray) -> memoryview:
+def _bytes_of(array: Array) -> memoryview:
     """The bytes of a contiguous array, where they are."""
     return array.reshape(-1).view(np.uint8).data

@@ -1,7 +1,1 @@
-"""Many images, K centroids: seeding, Lloyd's algorithm, swap moves, and the estimator."""
-
-from dikmeans.checkpoint.folder import CheckpointError, CheckpointWriteError
-from dikmeans.estimator import DIKMeans
-from dikmeans.monitoring.history import History, Iteration
-
-__all__ = ["CheckpointError", "CheckpointWriteError", "DIKMeans", "History", "Iteration"]
+"""Many images and K clusters: seeding, Lloyd's algorithm, swaps, the prior, prototypes, a run."""

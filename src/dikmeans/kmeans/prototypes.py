@@ -1,44 +1,45 @@
-"""Forms: the several pictures that one cluster may have.
+"""Prototypes: the several pictures that one cluster may have.
 
-Some sevens are crossed and some fours are open: no bending makes one of the other, and the mean of both is
-neither. When all else is done, each cluster is divided into forms by the same algorithm, on its members alone
-(on those in the sample of the search: they are enough). An image then belongs to the cluster of its cheapest
-form. There are as many clusters as were asked for, and they are what they were found to be, but their borders
+Some sevens are crossed and some fours are open: no bending makes one of the other, and the mean of
+both is neither. At the end of a run each cluster is divided into prototypes by the same algorithm,
+on its members alone (those in the sample of the search are enough). An image then belongs to the
+cluster of its cheapest prototype. There are as many clusters as were asked for, but their borders
 are drawn more finely.
 
-Lloyd's algorithm does not go on with the forms of all clusters: it would see no clusters any more, only
-forms, and a form may wander over to the members of another cluster.
+Lloyd's algorithm is not continued with the prototypes of all clusters: it would see prototypes
+only, no clusters, and a prototype may drift to the members of another cluster.
 
-All forms of a cluster share its stiffness: what deformation is usual was learned from all of its members.
+All prototypes of a cluster share its deformation prior, which was learned from all its members.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dikmeans.kmeans.pose import to_mean_pose
-from dikmeans.kmeans.lloyd import lloyd
-from dikmeans.kmeans.seeding import measure_plus_plus
-from dikmeans.kmeans.task import Task
+from dikmeans._typing import FloatArray, IntArray
 from dikmeans.images import scale_to_unit_norm
+from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.lloyd import descend
+from dikmeans.kmeans.pose import to_mean_pose
+from dikmeans.kmeans.seeding import measure_plus_plus
+from dikmeans.registration.measure import Measure
 
-# Iterations, and the fall of the distortion that ends them, of the division of one cluster.
-DIVIDE_ITERATIONS, DIVIDE_TOL = 20, 1e-3
+# Iterations, and the fall of the inertia that ends them, of the division of one cluster.
+DIVISION_ITERATIONS, DIVISION_TOL = 20, 1e-3
 
 
 class PrototypeRule(NamedTuple):
-    """How many forms a cluster gets: as many as it has members for.
+    """How many prototypes a cluster gets: as many as it has members for.
 
     Attributes
     ----------
     most : int
         At most so many.
     members : int
-        A form needs so many members at least.
+        Members that each prototype needs.
 
     Examples
     --------
@@ -51,25 +52,27 @@ class PrototypeRule(NamedTuple):
     members: int
 
     def number_for(self, size: int) -> int:
-        """Forms of a cluster with so many members."""
+        """Prototypes of a cluster with so many members."""
         return max(1, min(self.most, size // self.members))
 
 
-AUTO_FORMS = PrototypeRule(most=4, members=25)
-ONE_FORM = PrototypeRule(most=1, members=1)
-# Whoever asks for a number of forms gets it, where a cluster has this many members a form.
-MEMBERS_IF_ASKED = 5
+AUTO_PROTOTYPES = PrototypeRule(most=4, members=25)
+ONE_PROTOTYPE = PrototypeRule(most=1, members=1)
+# Whoever asks for a number of prototypes gets it where a cluster has so many members for each.
+MIN_MEMBERS_IF_ASKED = 5
 
 
 def prototype_rule(n_prototypes: int | str, warp: str) -> PrototypeRule:
-    """The rule for the parameter `n_prototypes`; plain K-means has one form a cluster unless told otherwise."""
+    """The rule for the parameter `n_prototypes`; K-means has one per cluster by default."""
     if n_prototypes == "auto":
-        return ONE_FORM if warp == "none" else AUTO_FORMS
-    return ONE_FORM if n_prototypes == 1 else PrototypeRule(int(n_prototypes), MEMBERS_IF_ASKED)
+        return ONE_PROTOTYPE if warp == "none" else AUTO_PROTOTYPES
+    if n_prototypes == 1:
+        return ONE_PROTOTYPE
+    return PrototypeRule(int(n_prototypes), MIN_MEMBERS_IF_ASKED)
 
 
-class Forms(NamedTuple):
-    """The forms of all clusters, cluster by cluster.
+class Prototypes(NamedTuple):
+    """The prototypes of all clusters, cluster by cluster.
 
     Attributes
     ----------
@@ -78,56 +81,57 @@ class Forms(NamedTuple):
         The cluster of each; ascending.
     """
 
-    pictures: np.ndarray
-    clusters: np.ndarray
+    pictures: FloatArray
+    clusters: IntArray
 
-
-def one_form_each(centroids: np.ndarray) -> Forms:
-    """Clusters that are not divided."""
-    return Forms(centroids, np.arange(len(centroids)))
+    @classmethod
+    def one_each(cls, centroids: FloatArray) -> Prototypes:
+        """Clusters that are not divided."""
+        return cls(centroids, np.arange(len(centroids)))
 
 
 def divide_clusters(
-    task: Task,
-    centroids: np.ndarray,
+    dataset: Dataset,
+    centroids: FloatArray,
     rule: PrototypeRule,
-    aligner_of: Callable[[np.ndarray], Any],
+    measure_of: Callable[[IntArray], Measure],
     max_iter: int,
     rng: np.random.RandomState,
-) -> Forms:
-    """Divide each cluster into forms; those with more members come first, those without any are left out.
+) -> Prototypes:
+    """Divide each cluster into prototypes: those with most members first, none without any.
 
     Parameters
     ----------
-    task : Task
-        The images to learn from, under the measure that has been found.
+    dataset : Dataset
+        The images to learn from, in memory.
     centroids : array of shape (K, C, rows, columns)
     rule : PrototypeRule
-    aligner_of : callable
-        Gives the measure for centroids of given clusters.
+    measure_of : callable
+        Returns the measure for prototypes of given clusters.
     max_iter : int
-        Iterations of each division, at most; never more than `DIVIDE_ITERATIONS`.
+        Iterations of each division, at most; never more than `DIVISION_ITERATIONS`.
     rng : RandomState
         Draws the seeds.
     """
-    pictures: list[np.ndarray] = []
-    labels = task.judge(centroids).labels
-    for cluster, centroid in enumerate(centroids):
-        members = np.flatnonzero((labels == cluster) & (task.weights > 0))
+    pictures: list[FloatArray] = []
+    clusters = np.arange(len(centroids))
+    labels = dataset.evaluate(measure_of(clusters), centroids, clusters).labels
+    weights = dataset.local().weights
+    for k, centroid in enumerate(centroids):
+        members = np.flatnonzero((labels == k) & (weights > 0))
         n_prototypes = rule.number_for(len(members))
         if n_prototypes == 1:
             pictures.append(centroid[None])
             continue
-        part = replace(
-            task,
-            images=task.images[members],
-            weights=task.weights[members],
-            measure=aligner_of(np.full(n_prototypes, cluster)),
+        measure = measure_of(np.full(n_prototypes, k))
+        part = dataset.subset(members).cast(measure.dtype)
+        seeds = part.local().images[measure_plus_plus(part, measure, n_prototypes, rng)]
+        start = part.assign(measure, scale_to_unit_norm(seeds) if measure.unit_norm else seeds)
+        divided = descend(
+            part, measure, start, max_iter=min(DIVISION_ITERATIONS, max_iter), tol=DIVISION_TOL
         )
-        seeds = part.images[measure_plus_plus(part, n_prototypes, rng)]
-        start = part.assign(scale_to_unit_norm(seeds) if part.unit_norm else seeds)
-        divided, _ = lloyd(part, start, max_iter=min(DIVIDE_ITERATIONS, max_iter), tol=DIVIDE_TOL)
         order = np.argsort(-divided.sizes, kind="stable")
-        pictures.append(to_mean_pose(part, divided)[order[divided.sizes[order] > 0]])
-    clusters = np.repeat(np.arange(len(pictures)), [len(forms) for forms in pictures])
-    return Forms(np.concatenate(pictures), clusters)
+        posed = to_mean_pose(part, measure, divided)
+        pictures.append(posed[order[divided.sizes[order] > 0]])
+    counts = [len(prototypes) for prototypes in pictures]
+    return Prototypes(np.concatenate(pictures), np.repeat(clusters, counts))

@@ -1,62 +1,291 @@
-"""The curriculum: rigid before soft, so that centroids take shape before they may bend.
+"""The schedule of a run: its phases, as data.
 
-A warp that is free from the start happily deforms everything into whatever the first centroids are. Plain
-K-means settles the layout, affine maps remove pose and slant, a stiff spline the coarse deformation, and only
-then does the spline get its full freedom.
+A run walks it (`dikmeans.kmeans.run`); forecasts, progress, reports and checkpoints read it. With
+default parameters the phases are
+
+1. *warm-up*: K-means, affine maps, a stiff spline. A warp that is free from the start deforms
+   everything into whatever the first centroids are; so K-means settles the layout, affine maps
+   remove pose and slant, a stiff spline the coarse deformation;
+2. *search*: Lloyd's algorithm under the full measure; at its end a deformation prior is learned
+   that all clusters share;
+3. *shared prior*: Lloyd's algorithm under that prior. Under the bending energy alone, good and bad
+   clusterings have nearly the same inertia; typical deformations must be cheap to tell them apart;
+4. *swaps*: centroids are moved elsewhere as long as the inertia falls;
+5. *relearning*: a few iterations under the bending energy, from which a prior is learned for each
+   cluster;
+6. *all images*: Lloyd's algorithm on everything; up to here a sample is enough;
+7. *prototypes*: each cluster is divided;
+8. *assignment*: all images are assigned as `predict` assigns them.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+from sklearn.base import BaseEstimator
+
+from dikmeans.kmeans.prototypes import PrototypeRule, prototype_rule
+from dikmeans.parameters import FLAG, Constraint, Number, OneOf, Whole, check_parameters
+from dikmeans.registration.warps import WarpName
+
+# Phases before the last need not converge: they end when the inertia falls by less than this share.
+SEARCH_TOL = 1e-3
+WARM_UP_ITERATIONS: dict[WarpName, int] = {"none": 10, "affine": 10, "tps": 5}
+WARM_UP_STIFFNESS = 10.0
+RELEARN_ITERATIONS = 3
+# "auto": a sample of so many images, or so many per cluster if that is more; so many swaps at
+# least.
+AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER, AUTO_MIN_SWAPS = 4000, 200, 10
 
 
-class Phase(NamedTuple):
-    """One lesson.
+class Search(BaseEstimator):
+    """How `DIKMeans` looks for a good optimum before it fits all images.
 
-    Attributes
+    Parameters
     ----------
-    warp : str
-        Family of warps.
-    stiffness : float
-        Factor on the smoothness.
-    max_iter : int
-        Lloyd iterations at most.
-    """
-
-    warp: str
-    stiffness: float
-    max_iter: int
-
-    @property
-    def name(self) -> str:
-        """For the history."""
-        return self.warp if self.stiffness == 1 else f"{self.warp}, {self.stiffness:g} x as stiff"
-
-
-LESSONS = (
-    Phase("none", 1.0, 10),
-    Phase("affine", 1.0, 10),
-    Phase("tps", 10.0, 5),
-)
-# Lessons need not converge: they end when the distortion falls by less than this share.
-LESSON_TOL = 1e-3
-
-
-def lessons_before(warp: str, smoothness: float = 1.0) -> tuple[Phase, ...]:
-    """The phases that prepare a fit with `warp`; without a penalty there is nothing to be stiff.
+    n_swaps : "auto" or int, default="auto"
+        Trials of moving a centroid from where it is missed least to a cluster worth splitting, kept
+        if the inertia falls. "auto" is the number of clusters, at least 10; 0 with ``warp="none"``.
+    sample_size : "auto" or int, default="auto"
+        Seeds are drawn from, and the search works on, a random sample of at most so many images.
+        "auto" is 4,000, or 200 per cluster if that is more.
+    warm_up : bool, default=True
+        Let the warp become flexible step by step: none, affine, stiff spline, spline. Has no effect
+        with ``warp="none"``.
+    deformation_prior : {"learned", "bending"}, default="learned"
+        What a warp costs in the end. "bending": smoothness times its bending energy, in all
+        clusters alike. "learned": once a clustering has been found that way, untypical deformations
+        cost more than typical ones, at first alike in all clusters, in the end cluster by cluster;
+        see `dikmeans.kmeans.deformation_prior`. Has no effect if `smoothness` is 0.
+    max_iter : int, default=100
+        Lloyd iterations, at most, of each phase of the search.
+    tol : float, default=1e-4
+        The fit on all images has converged when the inertia falls by less than this share in an
+        iteration, or by less than ten times that while no more than this share of the images change
+        their cluster; without warp, when the centroids move less, as in scikit-learn's KMeans.
 
     Examples
     --------
-    >>> [phase.name for phase in lessons_before("tps")]
-    ['none', 'affine', 'tps, 10 x as stiff']
-    >>> lessons_before("none")
-    ()
+    >>> from dikmeans import DIKMeans, Search
+    >>> model = DIKMeans(10, search=Search(n_swaps=0))
+    >>> model.set_params(search__sample_size=500).search
+    Search(n_swaps=0, sample_size=500)
     """
-    families = ("none", "affine", "tps")
-    rank = families.index(warp)
-    return tuple(
-        phase
-        for phase in LESSONS
-        if families.index(phase.warp) < rank
-        or (phase.warp == warp and phase.stiffness > 1 and smoothness > 0)
-    )
+
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
+        "n_swaps": [OneOf(("auto",)), Whole(0)],
+        "sample_size": [OneOf(("auto",)), Whole(1)],
+        "warm_up": [FLAG],
+        "deformation_prior": [OneOf(("learned", "bending"))],
+        "max_iter": [Whole(1)],
+        "tol": [Number(0)],
+    }
+
+    def __init__(
+        self,
+        n_swaps: int | str = "auto",
+        sample_size: int | str = "auto",
+        warm_up: bool = True,
+        deformation_prior: str = "learned",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+    ):
+        self.n_swaps = n_swaps
+        self.sample_size = sample_size
+        self.warm_up = warm_up
+        self.deformation_prior = deformation_prior
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def check(self) -> None:
+        """Raise `InvalidParameterError` for a parameter that cannot be used."""
+        check_parameters(self, self.constraints)
+
+
+class PhaseKind(Enum):
+    """What a phase does."""
+
+    WARM_UP = "warm-up"
+    SEARCH = "search"
+    SHARED_PRIOR = "shared prior"
+    SWAPS = "swaps"
+    RELEARNING = "relearning"
+    ALL_IMAGES = "all images"
+    PROTOTYPES = "prototypes"
+    ASSIGNMENT = "assignment"
+
+
+class Prior(Enum):
+    """A deformation prior that is learned at the end of a phase."""
+
+    SHARED = "shared"
+    PER_CLUSTER = "per cluster"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of a run.
+
+    Attributes
+    ----------
+    kind : PhaseKind
+    warp : {"none", "affine", "tps"}
+        Family of warps.
+    max_iter : int
+        Lloyd iterations, at most; of swaps: after each swap that is kept.
+    tol : float
+        Tolerance of Lloyd's algorithm.
+    stiffer : float
+        Factor on the smoothness.
+    on_sample : bool
+        Whether it works on the sample of the search.
+    learned_prior : bool
+        Whether warps are penalized by the prior learned so far, if any, or by their bending.
+    learns : Prior or None
+        What is learned from its clustering.
+    max_trials : int
+        Swaps, at most.
+    """
+
+    kind: PhaseKind
+    warp: WarpName
+    max_iter: int = 0
+    tol: float = SEARCH_TOL
+    stiffer: float = 1.0
+    on_sample: bool = True
+    learned_prior: bool = True
+    learns: Prior | None = None
+    max_trials: int = 0
+
+    @property
+    def name(self) -> str:
+        """For histories and messages.
+
+        Examples
+        --------
+        >>> Phase(PhaseKind.WARM_UP, "tps", stiffer=10.0).name
+        'warm-up: tps, 10 x smoothness'
+        """
+        if self.kind is not PhaseKind.WARM_UP:
+            return self.kind.value
+        stiffer = "" if self.stiffer == 1 else f", {self.stiffer:g} x smoothness"
+        return f"{self.kind.value}: {self.warp}{stiffer}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What a run does.
+
+    Attributes
+    ----------
+    n_clusters : int
+    n_images : int
+    sample_size : int
+        Images in the sample of the search.
+    phases : tuple of Phase
+    prototypes : PrototypeRule
+        How many prototypes a cluster gets.
+    max_division_iter : int
+        Lloyd iterations of the division of one cluster, at most.
+    """
+
+    n_clusters: int
+    n_images: int
+    sample_size: int
+    phases: tuple[Phase, ...]
+    prototypes: PrototypeRule
+    max_division_iter: int
+
+    def n_images_of(self, phase: Phase) -> int:
+        """Images that a phase works on."""
+        return self.sample_size if phase.on_sample else self.n_images
+
+    def phase(self, kind: PhaseKind) -> Phase | None:
+        """The first phase of a kind, if there is one."""
+        return next((phase for phase in self.phases if phase.kind is kind), None)
+
+
+def make_schedule(
+    *,
+    n_images: int,
+    n_clusters: int,
+    warp: WarpName,
+    smoothness: float,
+    n_prototypes: int | str,
+    max_iter: int,
+    search: Search,
+    given_centroids: bool = False,
+) -> Schedule:
+    """The schedule for these parameters.
+
+    Parameters
+    ----------
+    n_images : int
+    n_clusters, warp, smoothness, n_prototypes, max_iter, search
+        As in `DIKMeans`.
+    given_centroids : bool, default=False
+        Whether the first centroids are given: they are used as given, without warm-up or swaps.
+
+    Examples
+    --------
+    >>> schedule = make_schedule(n_images=500, n_clusters=10, warp="affine", smoothness=0.3,
+    ...                          n_prototypes=1, max_iter=100, search=Search(n_swaps=0))
+    >>> [phase.name for phase in schedule.phases]
+    ['warm-up: none', 'search', 'all images', 'assignment']
+    """
+    sample_size = min(n_images, resolve_sample_size(search, n_clusters))
+    trials = 0 if given_centroids else resolve_n_swaps(search, n_clusters, warp)
+    swaps = trials > 0 and n_clusters > 1
+    learns = search.deformation_prior == "learned" and warp != "none" and smoothness > 0
+    warm_up = search.warm_up and not given_centroids
+
+    phases = list(_warm_up(warp, smoothness, search.max_iter)) if warm_up else []
+    if trials or learns or (phases and sample_size < n_images):
+        per_cluster = Prior.PER_CLUSTER if learns else None
+        prior = Prior.SHARED if learns and swaps else per_cluster
+        phases.append(Phase(PhaseKind.SEARCH, warp, search.max_iter, learns=prior))
+        if learns and swaps:
+            phases.append(Phase(PhaseKind.SHARED_PRIOR, warp, search.max_iter))
+        if swaps:
+            phases.append(Phase(PhaseKind.SWAPS, warp, search.max_iter, max_trials=trials))
+        if learns and swaps:
+            few = min(RELEARN_ITERATIONS, search.max_iter)
+            phases.append(
+                Phase(PhaseKind.RELEARNING, warp, few, learned_prior=False, learns=per_cluster)
+            )
+    phases.append(Phase(PhaseKind.ALL_IMAGES, warp, max_iter, tol=search.tol, on_sample=False))
+    rule = prototype_rule(n_prototypes, warp)
+    if rule.most > 1:
+        phases.append(Phase(PhaseKind.PROTOTYPES, warp))
+    phases.append(Phase(PhaseKind.ASSIGNMENT, warp, on_sample=False))
+    return Schedule(n_clusters, n_images, sample_size, tuple(phases), rule, search.max_iter)
+
+
+def resolve_sample_size(search: Search, n_clusters: int) -> int:
+    """Images in the sample of the search, if there are so many."""
+    if search.sample_size == "auto":
+        return max(AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER * n_clusters)
+    return max(int(search.sample_size), n_clusters)
+
+
+def resolve_n_swaps(search: Search, n_clusters: int, warp: str) -> int:
+    """Trials of swaps, at most."""
+    if search.n_swaps == "auto":
+        return 0 if warp == "none" else max(AUTO_MIN_SWAPS, n_clusters)
+    return int(search.n_swaps)
+
+
+def _warm_up(warp: WarpName, smoothness: float, max_iter: int) -> tuple[Phase, ...]:
+    """Phases that prepare a fit with `warp`; without a penalty nothing can be stiffer."""
+    families: tuple[WarpName, ...] = ("none", "affine", "tps")
+    simpler = [
+        Phase(PhaseKind.WARM_UP, family, min(WARM_UP_ITERATIONS[family], max_iter))
+        for family in families[: families.index(warp)]
+    ]
+    if warp == "tps" and smoothness > 0:
+        few = min(WARM_UP_ITERATIONS[warp], max_iter)
+        simpler.append(Phase(PhaseKind.WARM_UP, warp, few, stiffer=WARM_UP_STIFFNESS))
+    return tuple(simpler)

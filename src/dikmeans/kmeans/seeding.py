@@ -1,31 +1,46 @@
-"""First centroids: k-means++ under the Euclidean distance or under the measure, random, or given."""
+"""First centroids: k-means++ or random images."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
+from dikmeans._typing import IntArray
+from dikmeans.kmeans.dataset import Dataset
 from dikmeans.registration.batches import cost_matrix
-from dikmeans.kmeans.task import Task
+from dikmeans.registration.measure import Measure
 
 
-def euclidean_plus_plus(task: Task, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Indices of seeds by k-means++ (Arthur and Vassilvitskii 2007), in scikit-learn's greedy form."""
-    flat = task.images.reshape(len(task.images), -1)
-    _, chosen = kmeans_plusplus(flat, n_clusters, sample_weight=task.weights, random_state=rng)
-    return chosen
+def kmeans_plus_plus(dataset: Dataset, n_clusters: int, rng: np.random.RandomState) -> IntArray:
+    """Indices of seeds by k-means++ (Arthur and Vassilvitskii 2007), as scikit-learn draws them.
+
+    Distances are Euclidean, as in the paper.
+    """
+    images, weights = dataset.local()
+    flat = images.reshape(len(images), -1)
+    _, chosen = kmeans_plusplus(flat, n_clusters, sample_weight=weights, random_state=rng)
+    return np.asarray(chosen)
 
 
-def measure_plus_plus(task: Task, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
+def random_images(dataset: Dataset, n_clusters: int, rng: np.random.RandomState) -> IntArray:
+    """Indices of distinct images, drawn by weight."""
+    weights = dataset.local().weights
+    p = weights / weights.sum()
+    return rng.choice(len(p), size=n_clusters, replace=False, p=p)
+
+
+def measure_plus_plus(
+    dataset: Dataset, measure: Measure, n_seeds: int, rng: np.random.RandomState
+) -> IntArray:
     """Indices of seeds by k-means++ with the measure in place of the squared distance."""
-    weights = task.weights
+    images, weights = dataset.local().cast(measure.dtype)
     chosen = [int(rng.choice(len(weights), p=weights / weights.sum()))]
     nearest = np.full(len(weights), np.inf)
-    while len(chosen) < n_clusters:
-        bank = task.measure.bank(task.images[chosen[-1:]].astype(task.measure.dtype))
-        costs = cost_matrix(task.measure, task.images, bank, n_jobs=task.n_jobs)
+    while len(chosen) < n_seeds:
+        bank = measure.bank(images[chosen[-1:]])
+        costs = cost_matrix(measure, images, bank, n_jobs=dataset.n_jobs)
         nearest = np.minimum(nearest, costs[:, 0])
         nearest[chosen] = 0.0
         mass = weights * nearest
@@ -37,14 +52,7 @@ def measure_plus_plus(task: Task, n_clusters: int, rng: np.random.RandomState) -
     return np.array(chosen)
 
 
-def random_seeds(task: Task, n_clusters: int, rng: np.random.RandomState) -> np.ndarray:
-    """Indices of distinct images, drawn by weight."""
-    p = task.weights / task.weights.sum()
-    return rng.choice(len(p), size=n_clusters, replace=False, p=p)
-
-
-SEEDINGS: dict[str, Any] = {
-    "k-means++": euclidean_plus_plus,
-    "measure-k-means++": measure_plus_plus,
-    "random": random_seeds,
+SEEDINGS: dict[str, Callable[[Dataset, int, np.random.RandomState], IntArray]] = {
+    "k-means++": kmeans_plus_plus,
+    "random": random_images,
 }

@@ -1,39 +1,56 @@
-"""Swap moves: out of a bad optimum by dropping one centroid and splitting the cluster of another.
+"""Swap moves: escape a bad optimum by dropping one centroid and splitting another's cluster.
 
-A dying cluster, of few members with a good second choice, is the first to be dropped.
-
-Lloyd's algorithm cannot take a centroid from a place where there are two too many to one where there is
-one too few. A swap does: centroid `drop` is given up (its members have a second choice, whose cost is
-known), and the cluster of centroid `split` is cut in two (a small clustering of its members alone). Both
-effects on the distortion can be estimated beforehand, so the most promising swaps are tried first. A trial
-is a few warm iterations, and some more as long as it would get there at its pace; it is kept if, and only if,
-it ends at a lower distortion. No label is involved.
+Lloyd's algorithm cannot take a centroid from a place where there is one too many to one where
+there is one too few. A swap does: centroid `drop` is given up (its members have a second choice,
+whose cost is known), and the cluster of centroid `split` is divided in two (a small clustering of
+its members alone). Both effects on the inertia can be estimated beforehand, so the most promising
+swaps are tried first. A trial is a few warm iterations, and more as long as it would succeed at its
+present pace; it is kept if, and only if, it ends at a lower inertia. No label is involved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from dikmeans.monitoring.history import Iteration
-from dikmeans.kmeans.lloyd import lloyd
-from dikmeans.kmeans.task import Clustering, Task
+from dikmeans._typing import FloatArray
+from dikmeans.kmeans.centroid_update import weight_per_cluster
+from dikmeans.kmeans.dataset import Clustering, Dataset
+from dikmeans.kmeans.lloyd import Step, descend, lloyd
+from dikmeans.registration.measure import Measure
 
-# Iterations of the clustering in two of one cluster, of a trial, and of a trial that looks ever better.
+# Iterations of the division of one cluster, of a trial, and of a trial that keeps improving.
 SPLIT_ITERATIONS, TRIAL_ITERATIONS, MAX_TRIAL_ITERATIONS = 5, 4, 20
-# A swap is kept if it lowers the distortion by at least this share.
+SPLIT_TOL = 1e-3
+# A swap is kept if it lowers the inertia by at least this share.
 MIN_GAIN = 1e-4
-# A trial is worth its time if the estimated gain makes up for this share of the estimated loss. Both
-# estimates are far too pessimistic: they do not know that the other centroids will adapt.
+# A trial is worth its time if the estimated gain makes up for this share of the estimated loss.
+# Both estimates are far too pessimistic: they ignore that the other centroids will adapt.
 WORTHWHILE = 0.2
 MIN_MEMBERS = 4
 
 
-@dataclass
-class SwapProgress:
-    """How far the swap moves have got: with the clustering and the random numbers, enough to go on.
+class Split(NamedTuple):
+    """A cluster divided in two.
+
+    Attributes
+    ----------
+    halves : array of shape (2, C, rows, columns)
+        The two centroids.
+    gain : float
+        How much lower the inertia of the members is with two centroids than with one.
+    """
+
+    halves: FloatArray
+    gain: float
+
+
+@dataclass(frozen=True)
+class SwapState:
+    """How far the swaps have got: with clustering and random numbers, enough to continue.
 
     Attributes
     ----------
@@ -42,164 +59,166 @@ class SwapProgress:
     settling : int or None
         Iterations done since a swap was kept, while Lloyd's algorithm follows it up.
     splits : dict
-        For each cluster, its two halves and what splitting it gains; see `split_cluster`.
+        The split of each cluster, as far as it is known.
     failed : set of (drop, split)
         Swaps that did not help.
     """
 
     trials: int = 0
     settling: int | None = None
-    splits: dict[int, tuple[np.ndarray, float]] = field(default_factory=dict)
-    failed: set[tuple[int, int]] = field(default_factory=set)
-
-    def copy(self) -> SwapProgress:
-        """As it is now: the original goes on."""
-        return replace(self, splits=dict(self.splits), failed=set(self.failed))
-
-    def keep_swap(self) -> None:
-        """A swap is kept: what was known about others is void."""
-        self.settling = 0
-        self.splits.clear()
-        self.failed.clear()
+    splits: dict[int, Split] = field(default_factory=dict)
+    failed: frozenset[tuple[int, int]] = frozenset()
 
 
-def drop_losses(clustering: Clustering) -> np.ndarray:
-    """How much the distortion rises, at most, if each centroid is given up: shape (K,)."""
-    costs, labels = clustering.fits.costs, clustering.labels
-    second = np.partition(costs, 1, axis=1)[:, 1]
-    regret = clustering.weights * (second - clustering.own_costs)
-    return np.bincount(labels, weights=regret, minlength=len(clustering.centroids))
+class SwapStep(NamedTuple):
+    """A trial that has ended, or an iteration after a swap that was kept.
 
-
-def split_cluster(
-    task: Task, clustering: Clustering, cluster: int, rng: np.random.RandomState
-) -> tuple[np.ndarray, float]:
-    """Cut one cluster in two.
-
-    Returns
-    -------
-    centroids : array of shape (2, C, rows, columns)
-    gain : float
-        How much lower the distortion of the members is with the two than with the one.
+    Attributes
+    ----------
+    clustering : Clustering
+    state : SwapState
+    iteration : Step or None
+        The iteration; None if it was a trial.
     """
-    members = np.flatnonzero((clustering.labels == cluster) & (task.weights > 0))
-    centre = clustering.centroids[cluster]
-    if len(members) < MIN_MEMBERS:
-        return np.stack([centre, centre]), 0.0
-    part = replace(task, images=task.images[members], weights=task.weights[members])
-    own = clustering.own_costs[members]
-    mass = part.weights * own
-    if not mass.sum() > 0:
-        return np.stack([centre, centre]), 0.0
-    seed = part.images[rng.choice(len(members), p=mass / mass.sum())]
-    halves = part.assign(np.stack([centre, seed]).astype(centre.dtype))
-    halves, _ = lloyd(part, halves, max_iter=SPLIT_ITERATIONS, tol=1e-3)
-    return halves.centroids, float(part.weights @ own) - halves.distortion
+
+    clustering: Clustering
+    state: SwapState
+    iteration: Step | None
 
 
 def swap_moves(
-    task: Task,
+    dataset: Dataset,
+    measure: Measure,
     start: Clustering,
+    state: SwapState,
     *,
     max_trials: int,
     max_iter: int,
     tol: float,
     rng: np.random.RandomState,
-    progress: SwapProgress,
-    mark: Callable[[Clustering, Iteration | None], None],
-    announce: Callable[[int, int], None] = lambda trial, most: None,
-) -> Clustering:
+) -> Iterator[SwapStep]:
     """Try swaps, best prospects first, until `max_trials` are used or none is promising.
 
     Parameters
     ----------
-    task : Task
+    dataset : Dataset
+        In memory.
+    measure : Measure
     start : Clustering
-        A converged state, unless `progress` says that it is settling.
+        A converged clustering, unless `state` says that it is settling.
+    state : SwapState
+        Where to begin.
     max_trials : int
     max_iter, tol
-        For the iterations after a swap that is kept.
+        For the iterations after a swap that was kept.
     rng : RandomState
         Draws the seeds of the splits.
-    progress : SwapProgress
-        How far it has got; changed as it goes on.
-    mark : callable
-        Called whenever `progress` has changed, with the state, and with the line of history if it was an
-        iteration that changed it.
-    announce : callable
-        Called before each trial, with its number and `max_trials`.
+
+    Yields
+    ------
+    step : SwapStep
+        After each trial, and after each iteration that follows a kept swap.
     """
-    here = start
-    if len(here.centroids) == 1:
-        return here
-
-    def follow(state: Clustering, iteration: Iteration, reason: str) -> None:
-        assert progress.settling is not None
-        progress.settling = None if reason else progress.settling + 1
-        mark(state, iteration)
-
+    clustering = start
     while True:
-        if progress.settling is not None:
-            here, _ = lloyd(
-                task,
-                here,
-                max_iter=max_iter,
-                tol=tol,
-                phase="after a swap",
-                done=progress.settling,
-                report=follow,
+        if state.settling is not None:
+            steps = lloyd(
+                dataset, measure, clustering, max_iter=max_iter, tol=tol, done=state.settling
             )
-        if progress.trials == max_trials:
-            return here
-        announce(progress.trials + 1, max_trials)
-        for cluster in range(len(here.centroids)):
-            if cluster not in progress.splits:
-                progress.splits[cluster] = split_cluster(task, here, cluster, rng)
-        prospect = _best_prospect(here, progress.splits, progress.failed)
+            for count, step in enumerate(steps, start=state.settling + 1):
+                clustering = step.clustering
+                state = replace(state, settling=None if step.stopped else count)
+                yield SwapStep(clustering, state, step)
+            state = replace(state, settling=None)
+        if state.trials == max_trials:
+            return
+        splits = {
+            k: state.splits.get(k) or split_cluster(dataset, measure, clustering, k, rng)
+            for k in range(len(clustering.centroids))
+        }
+        losses = drop_losses(dataset, measure, clustering)
+        prospect = _best_prospect(losses, splits, state.failed)
         if prospect is None:
-            return here
-        _, drop, split = prospect
-        trial = _try_swap(task, here, drop, split, progress.splits[split][0])
-        progress.trials += 1
-        if _is_better(trial, here):
-            here = trial
-            progress.keep_swap()
+            return
+        drop, split = prospect
+        trial = _try_swap(dataset, measure, clustering, drop, split, splits[split].halves)
+        trials = state.trials + 1
+        if _is_better(trial, clustering):
+            clustering = trial  # whatever was known about other swaps is outdated
+            state = SwapState(trials, settling=0)
         else:
-            progress.failed.add((drop, split))
-        mark(here, None)
+            state = SwapState(trials, None, splits, state.failed | {(drop, split)})
+        yield SwapStep(clustering, state, None)
+
+
+def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> FloatArray:
+    """How much the inertia rises, at most, if each centroid is given up: shape (K,)."""
+    fit = dataset.local_fit(measure, clustering)
+    second = np.partition(fit.costs, 1, axis=1)[:, 1]
+    regret = fit.weights * (second - fit.own_costs)
+    return weight_per_cluster(fit.labels, regret, len(clustering.centroids))
+
+
+def split_cluster(
+    dataset: Dataset,
+    measure: Measure,
+    clustering: Clustering,
+    cluster: int,
+    rng: np.random.RandomState,
+) -> Split:
+    """Divide one cluster in two."""
+    fit = dataset.local_fit(measure, clustering)
+    members = np.flatnonzero((fit.labels == cluster) & (fit.weights > 0))
+    centroid = clustering.centroids[cluster]
+    unchanged = Split(np.stack([centroid, centroid]), 0.0)
+    if len(members) < MIN_MEMBERS:
+        return unchanged
+    weights, costs = fit.weights[members], fit.own_costs[members]
+    mass = weights * costs
+    if not mass.sum() > 0:
+        return unchanged
+    seed = fit.images[members[rng.choice(len(members), p=mass / mass.sum())]]
+    part = dataset.subset(members)
+    start = part.assign(measure, np.stack([centroid, seed]).astype(centroid.dtype))
+    halves = descend(part, measure, start, max_iter=SPLIT_ITERATIONS, tol=SPLIT_TOL)
+    return Split(halves.centroids, float(weights @ costs) - halves.inertia)
 
 
 def _best_prospect(
-    here: Clustering,
-    splits: dict[int, tuple[np.ndarray, float]],
-    failed: set[tuple[int, int]],
-) -> tuple[float, int, int] | None:
-    """The most promising swap (estimated net gain, drop, split) among those worth a trial."""
-    losses = drop_losses(here)
+    losses: FloatArray, splits: dict[int, Split], failed: frozenset[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """The most promising swap (drop, split) among those worth a trial."""
     pairs = [
-        (splits[split][1] - losses[drop], drop, split)
+        (split.gain - losses[drop], drop, k)
         for drop in range(len(losses))
-        for split in splits
-        if drop != split and (drop, split) not in failed and splits[split][1] > WORTHWHILE * losses[drop]
+        for k, split in splits.items()
+        if drop != k and (drop, k) not in failed and split.gain > WORTHWHILE * losses[drop]
     ]
-    return max(pairs, default=None)
+    return max(pairs)[1:] if pairs else None
 
 
-def _try_swap(task: Task, here: Clustering, drop: int, split: int, halves: np.ndarray) -> Clustering:
-    centroids = here.centroids.copy()
+def _try_swap(
+    dataset: Dataset,
+    measure: Measure,
+    clustering: Clustering,
+    drop: int,
+    split: int,
+    halves: FloatArray,
+) -> Clustering:
+    centroids = clustering.centroids.copy()
     centroids[[drop, split]] = halves
-    trial = task.reassign(here, centroids, np.array([drop, split]))
-    trial, _ = lloyd(task, trial, max_iter=TRIAL_ITERATIONS - 1, tol=0.0)
+    trial = dataset.realign(measure, clustering, centroids, np.array([drop, split]))
+    trial = descend(dataset, measure, trial, max_iter=TRIAL_ITERATIONS - 1, tol=0.0)
     for _ in range(TRIAL_ITERATIONS, MAX_TRIAL_ITERATIONS + 1):
-        before = trial.distortion
-        trial, _ = lloyd(task, trial, max_iter=1, tol=0.0)
-        # a small cluster that draws its like to it does so slowly: it may need more iterations than most
-        if TRIAL_ITERATIONS * (before - trial.distortion) < trial.distortion - here.distortion:
+        before = trial.inertia
+        trial = descend(dataset, measure, trial, max_iter=1, tol=0.0)
+        # a small cluster attracts its members slowly: it may need more iterations than most
+        if TRIAL_ITERATIONS * (before - trial.inertia) < trial.inertia - clustering.inertia:
             break
-        if _is_better(trial, here):
+        if _is_better(trial, clustering):
             break
     return trial
 
 
-def _is_better(trial: Clustering, here: Clustering) -> bool:
-    return trial.distortion < here.distortion * (1 - MIN_GAIN)
+def _is_better(trial: Clustering, clustering: Clustering) -> bool:
+    return trial.inertia < clustering.inertia * (1 - MIN_GAIN)

@@ -1,149 +1,184 @@
-"""Progress of a fit: to listeners of our own, and through scikit-learn's callbacks where they exist."""
+"""Who hears of the progress of a fit: a line on standard error, callbacks, a caller."""
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from dikmeans.monitoring.history import History, Iteration
-from dikmeans.kmeans.run import StopRequested
+from sklearn.base import BaseEstimator
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn < 1.9
+from dikmeans.kmeans.run import RunState
+from dikmeans.kmeans.schedule import Schedule
+from dikmeans.monitoring.events import ProgressEvent, ProgressSink
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks yet."""
+FitT = TypeVar("FitT", bound=Callable[..., object])
 
-    def with_callbacks(fit: Any) -> Any:
-        """No callbacks, nothing to take down."""
-        return fit
+if TYPE_CHECKING:
 
+    class CallbackSupportMixin:
+        """scikit-learn's, which comes without types."""
 
-class FitListener:
-    """Hears how a fit goes; every method does nothing until it is overridden."""
+    def with_callbacks(fit: FitT) -> FitT:
+        """scikit-learn's, which comes without types."""
 
-    def begin_run(self, number: int, n_runs: int) -> None:
-        """Run `number` of `n_runs` begins."""
-
-    def resume(self, iterations: Sequence[Iteration]) -> None:
-        """The run that has just begun goes on after these."""
-
-    def iteration(self, iteration: Iteration) -> None:
-        """An iteration of Lloyd's algorithm has ended."""
-
-    def trial(self, number: int, most: int) -> None:
-        """Swap `number` of at most `most` is about to be tried."""
-
-    def end(self) -> None:
-        """The fit has ended."""
-
-
-@contextlib.contextmanager
-def listening(estimator: Any, listener: FitListener) -> Iterator[None]:
-    """Let a listener hear the fits of an estimator within the block."""
-    estimator._fit_listener = listener
+else:
     try:
-        yield
-    finally:
-        del estimator._fit_listener
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn < 1.9
+
+        class CallbackSupportMixin:
+            """Stands in where scikit-learn has no callbacks yet."""
+
+        def with_callbacks(fit):
+            """No callbacks to take down after the fit."""
+            return fit
 
 
-class Progress:
-    """Tells whoever listens how a fit goes.
+class StopRequested(Exception):  # noqa: N818 -- not an error: someone has seen enough
+    """Someone who hears of the progress of a fit wants it to stop and keep what there is."""
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Passes the events of one fit to everyone who listens.
 
     Parameters
     ----------
-    estimator : DIKMeans
+    estimator : BaseEstimator
+        Its `verbose` asks for a line on standard error, unless it has callbacks.
+    schedule : Schedule
     n_runs : int
+    sink : callable, optional
+        A caller's own.
+    """
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        schedule: Schedule,
+        n_runs: int,
+        sink: ProgressSink | None = None,
+    ):
+        self._schedule, self._n_runs = schedule, n_runs
+        self._number = 0
+        self._before: RunState | None = None
+        self._callbacks = _Callbacks(estimator, n_runs)
+        self._line = ProgressLine(sys.stderr)
+        self._sinks: list[ProgressSink] = [self._callbacks.hear]
+        if estimator.verbose and not self._callbacks.has_any:
+            self._sinks.append(self._line.hear)
+        if sink is not None:
+            self._sinks.append(sink)
+
+    def __exit__(self, *_: object) -> None:
+        self._line.end()
+        self._callbacks.end()
+
+    def begin_run(self, number: int, state: RunState | None) -> RunState | None:
+        """A run begins, or is resumed in `state`, which is returned.
+
+        Parameters
+        ----------
+        number : int
+            Of the run, from 1.
+        state : RunState or None
+        """
+        self._number, self._before = number, state
+        if state is not None:
+            self._tell(state, None)
+        return state
+
+    def tell(self, state: RunState) -> None:
+        """Tell everyone that the run has reached a state.
+
+        Raises
+        ------
+        StopRequested
+            Someone wants no more.
+        """
+        before, self._before = self._before, state
+        self._tell(state, before or replace(state, history=state.history[:-1]))
+
+    def _tell(self, state: RunState, before: RunState | None) -> None:
+        event = ProgressEvent.of_state(
+            state, before, run=self._number, n_runs=self._n_runs, schedule=self._schedule
+        )
+        answers = [sink(event) for sink in self._sinks]  # all hear it, also after a True
+        if any(answers):
+            raise StopRequested
+
+
+class ProgressLine:
+    """One line that is overwritten on a terminal, or one line per iteration elsewhere."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+        self._overwrite = stream.isatty()
+        self._used = False
+
+    def hear(self, event: ProgressEvent) -> None:
+        """Write the line of an iteration."""
+        if event.record is None:
+            return
+        seconds = sum(record.seconds for record in event.history)
+        text = (
+            f"DIKMeans run {event.run}/{event.n_runs} · iteration {len(event.history)} · "
+            f"{event.record.phase} · inertia {event.record.inertia:.6g} · {event.record.moved} "
+            f"moved · {seconds:.1f} s"
+        )
+        self._stream.write(f"{text:<110}\r" if self._overwrite else f"{text}\n")
+        self._stream.flush()
+        self._used = True
+
+    def end(self) -> None:
+        """Leave the line standing."""
+        if self._overwrite and self._used:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+class _Callbacks:
+    """scikit-learn's callbacks (1.9): one task per run, one below it per iteration.
+
+    The methods used here are private to scikit-learn; the version is bounded in pyproject.toml, and
+    a test follows the calls.
     """
 
     def __init__(self, estimator: Any, n_runs: int):
         self._estimator = estimator
-        self._n_runs = n_runs
-        self._context: Any = None
-        self._run_context: Any = None
-        has_callbacks = bool(getattr(estimator, "_skl_callbacks", None))
+        self.has_any = bool(getattr(estimator, "_skl_callbacks", None))
+        self._fit: Any = None
+        self._run: Any = None
+        self._number = 0
         if hasattr(estimator, "_init_callback_context"):
-            self._context = estimator._init_callback_context(max_subtasks=n_runs)
-            self._context.call_on_fit_task_begin(estimator=estimator)
-        self._listeners: list[FitListener] = (
-            [_Line(sys.stderr)] if estimator.verbose and not has_callbacks else []
-        )
-        if hasattr(estimator, "_fit_listener"):
-            self._listeners.append(estimator._fit_listener)
+            self._fit = estimator._init_callback_context(max_subtasks=n_runs)
+            self._fit.call_on_fit_task_begin(estimator=estimator)
 
-    def begin_run(self, number: int, history: History) -> None:
-        """Run `number` begins, or goes on where its history ends."""
-        for listener in self._listeners:
-            listener.begin_run(number, self._n_runs)
-            if history.iterations:
-                listener.resume(tuple(history.iterations))
-        if self._context is not None:
-            self._run_context = self._context.subcontext(task_name="run", max_subtasks=None)
-            self._run_context.call_on_fit_task_begin(estimator=self._estimator)
+    def hear(self, event: ProgressEvent) -> bool:
+        """Report an iteration; whether a callback wants to stop."""
+        if self._fit is None:
+            return False
+        if event.run != self._number:
+            self._end_run()
+            self._number = event.run
+            self._run = self._fit.subcontext(task_name="run", max_subtasks=None)
+            self._run.call_on_fit_task_begin(estimator=self._estimator)
+        if event.record is None:
+            return False
+        context = self._run.subcontext(task_name=event.record.phase)
+        context.call_on_fit_task_begin(estimator=self._estimator)
+        return bool(context.call_on_fit_task_end(estimator=self._estimator))
 
-    def iteration(self, iteration: Iteration) -> None:
-        """An iteration has ended; raises `StopRequested` if a callback wants no more."""
-        for listener in self._listeners:
-            listener.iteration(iteration)
-        if self._run_context is not None:
-            context = self._run_context.subcontext(task_name=iteration.phase)
-            context.call_on_fit_task_begin(estimator=self._estimator)
-            if context.call_on_fit_task_end(estimator=self._estimator):
-                raise StopRequested
-
-    def trial(self, number: int, most: int) -> None:
-        """A swap is about to be tried."""
-        for listener in self._listeners:
-            listener.trial(number, most)
-
-    def end_run(self) -> None:
-        """A run has ended."""
-        if self._run_context is not None:
-            self._run_context.call_on_fit_task_end(estimator=self._estimator)
-            self._run_context = None
+    def _end_run(self) -> None:
+        if self._run is not None:
+            self._run.call_on_fit_task_end(estimator=self._estimator)
+            self._run = None
 
     def end(self) -> None:
         """The fit has ended."""
-        for listener in self._listeners:
-            listener.end()
-        self.end_run()
-        if self._context is not None:
-            self._context.call_on_fit_task_end(estimator=self._estimator)
-
-
-class _Line(FitListener):
-    """One line that is written over and over on a terminal, or one line an iteration elsewhere."""
-
-    def __init__(self, stream: Any):
-        self._stream = stream
-        self._overwrite = stream.isatty()
-        self._run = ""
-        self._count = 0
-        self._seconds = 0.0
-
-    def begin_run(self, number: int, n_runs: int) -> None:
-        self._run = f"{number}/{n_runs}"
-
-    def resume(self, iterations: Sequence[Iteration]) -> None:
-        self._count += len(iterations)
-        self._seconds += sum(iteration.seconds for iteration in iterations)
-
-    def iteration(self, iteration: Iteration) -> None:
-        self._count += 1
-        self._seconds += iteration.seconds
-        text = (
-            f"DIKMeans run {self._run} · iteration {self._count} · {iteration.phase} · distortion "
-            f"{iteration.distortion:.6g} · {iteration.moved} moved · {self._seconds:.1f} s"
-        )
-        end = "\r" if self._overwrite else "\n"
-        self._stream.write(f"{text:<110}{end}" if self._overwrite else text + end)
-        self._stream.flush()
-
-    def end(self) -> None:
-        if self._overwrite and self._count:
-            self._stream.write("\n")
-            self._stream.flush()
+        self._end_run()
+        if self._fit is not None:
+            self._fit.call_on_fit_task_end(estimator=self._estimator)
+            self._fit = None

@@ -1,193 +1,180 @@
-"""Who works on shards: this process, with the shards on disk.
-
-Workers take a function and its arguments and give back a *handle* of the result, which may be an argument of
-further calls. What is behind a handle stays where it was made until it is fetched.
-"""
+"""Shards on disk, worked on by this process; and who works on which source."""
 
 from __future__ import annotations
 
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
-from dikmeans.registration.warped_measure import Fits
+from dikmeans._typing import Array, DType, FloatArray, ImageShape
+from dikmeans.images import refuse_non_finite, table_rules, to_channels_first
 from dikmeans.io.atomic import atomic_link
+from dikmeans.kmeans.dataset import Dataset, Handle
+from dikmeans.kmeans.shard import Shard, read_fits, spill_fits
 from dikmeans.outofcore.scratch import Scratch
 from dikmeans.outofcore.sources import DaskSource, Source
-from dikmeans.outofcore.fits_file import put_aside, read_fits
+from dikmeans.preprocessing.base import Preprocessor
+from dikmeans.registration.measure import PairFits
 
-Handle = Any
-
-
-class Workers(ABC):
-    """Carry out calls on shards."""
-
-    n_jobs: int | None
-    """Threads of one call."""
-
-    @abstractmethod
-    def parts(self, source: Source, most: int) -> list[slice]:
-        """How the images are divided into shards, if `most` of them fit into memory well."""
-
-    @abstractmethod
-    def shards(self, source: Source, parts: Sequence[slice], prepare: Callable[..., Any]) -> list[Handle]:
-        """The images of each part: ``prepare(rows, number of the first)``."""
-
-    @abstractmethod
-    def split(self, array: np.ndarray | None, parts: Sequence[slice]) -> list[Handle]:
-        """The values of an array, or ones, that belong to each part."""
-
-    @abstractmethod
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Call a function, where its arguments are."""
-
-    @abstractmethod
-    def share(self, value: Any) -> Handle:
-        """A value that many calls will need."""
-
-    @abstractmethod
-    def fetch(self, handles: Iterable[Handle]) -> list[Any]:
-        """Bring results here."""
-
-    @abstractmethod
-    def total(self, handles: Iterable[Handle]) -> Any:
-        """The sum of results, in an order that does not depend on when they are there."""
-
-    @abstractmethod
-    def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
-        """Keep the alignments of each shard in a file of its own, flushed to the disk."""
-
-    @abstractmethod
-    def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
-        """Alignments that `write` has kept, of that many images with that many centroids each.
-
-        The files may be deleted afterwards.
-        """
-
-    @abstractmethod
-    def close(self) -> None:
-        """Give back all room; handles are worth nothing from then on."""
+Prepare = Callable[..., Shard]
+"""Takes rows of a user's array, the number of the first, and weights or None."""
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Images that are read whenever they are needed."""
+class StoredShard:
+    """Images that are read, checked and preprocessed whenever they are needed."""
 
     source: Source
     part: slice
-    prepare: Callable[..., np.ndarray]
+    weights: FloatArray | None
+    prepare: Prepare
 
-    def load(self) -> np.ndarray:
-        return self.prepare(self.source.read(self.part), self.part.start)
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Part of an array that is here, or of ones."""
-
-    array: np.ndarray | None
-    part: slice
-
-    def load(self) -> np.ndarray:
-        if self.array is None:
-            return np.ones(self.part.stop - self.part.start)
-        return np.ascontiguousarray(self.array[self.part])
+    def load(self) -> Shard:
+        """Read them."""
+        return self.prepare(self.source.read(self.part), self.part.start, self.weights)
 
 
 class StoredFits:
-    """Alignments that lie in a file of their own, which disappears with the last who knows of it."""
+    """Alignments in a file, which is deleted when nothing refers to this object any more."""
 
     def __init__(self, path: Path):
         self.path = path
         weakref.finalize(self, path.unlink, missing_ok=True)
 
-    def load(self) -> Fits:
+    def load(self) -> PairFits:
         """Read them."""
         return read_fits(self.path)
 
 
-class LocalWorkers(Workers):
-    """The present process: a shard at a time, images read when needed, alignments on disk.
+class LocalWorkers:
+    """One shard at a time in this process: images read when needed, alignments on disk.
 
     Parameters
     ----------
     n_jobs : int or None
         Threads.
+    source : Source
+        Closed together with the workers.
     """
 
-    def __init__(self, n_jobs: int | None):
+    in_memory = False
+
+    def __init__(self, n_jobs: int | None, source: Source):
         self.n_jobs = n_jobs
+        self._source = source
         self._scratch = Scratch("the alignments of all images")
 
-    def parts(self, source: Source, most: int) -> list[slice]:
-        """As many at a time as fit."""
-        return source.parts(most)
-
-    def shards(self, source: Source, parts: Sequence[slice], prepare: Callable[..., Any]) -> list[Handle]:
-        """The rows are read at every call that needs them."""
-        return [_Rows(source, part, prepare) for part in parts]
-
-    def split(self, array: np.ndarray | None, parts: Sequence[slice]) -> list[Handle]:
-        """They stay here."""
-        return [_Values(array, part) for part in parts]
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Handle:
-        """Do it now; alignments go to disk, other results are their own handles."""
-        values = [a.load() if isinstance(a, (_Rows, _Values, StoredFits)) else a for a in arguments]
-        result = function(*values)
-        if not isinstance(result, Fits):
+    def call(self, function: Callable[..., object], *arguments: object) -> Handle:
+        """Call the function now; alignments go to disk, other results are their own handles."""
+        stored = (StoredShard, StoredFits)
+        result = function(*(a.load() if isinstance(a, stored) else a for a in arguments))
+        if not isinstance(result, PairFits):
             return result
-        stored = StoredFits(self._scratch.new_path())
+        fits = StoredFits(self._scratch.new_path())
         with self._scratch.explained():
-            put_aside(stored.path, result)
-        return stored
+            spill_fits(fits.path, result)
+        return fits
 
-    def share(self, value: Any) -> Handle:
-        """It is here already."""
+    def share(self, value: object) -> Handle:
+        """The value itself."""
         return value
 
     def fetch(self, handles: Iterable[Handle]) -> list[Any]:
-        """They are here already."""
-        return list(handles)
+        """The values, read where they lie on disk."""
+        return [h.load() if isinstance(h, (StoredShard, StoredFits)) else h for h in handles]
 
     def total(self, handles: Iterable[Handle]) -> Any:
-        """Add as they come."""
+        """The sum, in the order of the shards."""
         return reduce(add, handles)
 
     def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
-        """The files are there: they get a second name."""
+        """Link the files that are there already under their new names."""
         for stored, path in zip(fits, paths, strict=True):
+            assert isinstance(stored, StoredFits)
             atomic_link(stored.path, path)
 
     def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
-        """The files get a second name, so that it does not matter what becomes of the first."""
-        found = []
+        """Check the files and link them, so that the originals may be deleted."""
+        handles: list[Handle] = []
         for path, shape in zip(paths, shapes, strict=True):
             read_fits(path, shape)
             stored = StoredFits(self._scratch.new_path())
             with self._scratch.explained():
                 atomic_link(path, stored.path)
-            found.append(stored)
-        return found
+            handles.append(stored)
+        return handles
 
     def close(self) -> None:
-        """Delete the files."""
+        """Delete the files, and close the source."""
         self._scratch.close()
+        self._source.close()
 
 
-def workers_for(source: Source, n_jobs: int | None) -> Workers:
-    """The workers of the Dask cluster, if the images are a Dask array and there is one; else this process."""
+def prepare_shard(
+    rows: Array,
+    first: int,
+    weights: FloatArray | None,
+    *,
+    shape: ImageShape,
+    preprocessing: Preprocessor,
+) -> Shard:
+    """Rows of a user's array, from row `first` on, as checked and preprocessed pictures."""
+    table = rows.reshape(len(rows), int(np.prod(shape)))
+    table = check_array(table, **table_rules(table))
+    refuse_non_finite(table, numbers=range(first, first + len(table)))
+    images = preprocessing.apply(to_channels_first(table, shape))
+    return Shard(images, np.ones(len(images)) if weights is None else weights)
+
+
+def open_dataset(
+    source: Source,
+    weights: FloatArray | None,
+    *,
+    shape: ImageShape,
+    dtype: DType,
+    preprocessing: Preprocessor,
+    images_per_shard: int,
+    n_jobs: int | None,
+) -> Dataset:
+    """The images of a source, ready to be clustered.
+
+    Parameters
+    ----------
+    source : Source
+    weights : array of shape (N,), optional
+    shape : tuple of int
+        (rows, columns) or (rows, columns, channels) of an image.
+    dtype : dtype
+        Type of the pixels, once they have been checked.
+    preprocessing : Preprocessor
+        Applied to every image.
+    images_per_shard : int
+        Images that are read at a time.
+    n_jobs : int or None
+        Threads.
+    """
+    prepare = partial(prepare_shard, shape=shape, preprocessing=preprocessing)
     if isinstance(source, DaskSource):
         from dikmeans.outofcore.dask_workers import DaskWorkers, connected_client
 
         client = connected_client()
         if client is not None:
-            return DaskWorkers(client)
-    return LocalWorkers(n_jobs)
+            workers = DaskWorkers(client)
+            shards, bounds = workers.open(source, weights, prepare)
+            return Dataset(shards, bounds, dtype, workers, weights, n_jobs)
+    parts = source.parts(images_per_shard)
+    stored = tuple(
+        StoredShard(
+            source, part, None if weights is None else np.ascontiguousarray(weights[part]), prepare
+        )
+        for part in parts
+    )
+    bounds = np.array([0, *(part.stop for part in parts)])
+    return Dataset(stored, bounds, dtype, LocalWorkers(n_jobs, source), weights, n_jobs)

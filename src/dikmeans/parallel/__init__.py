@@ -1,1 +1,1 @@
-""""""
+"""Threads of one process, and how many cores they may use."""

@@ -4,8 +4,8 @@ A user's own model: `centroids`, `forms`, `members`, `alignment` (why is this im
 """
 
 from dikmeans.plot.centroids import centroid_rows, centroids
-from dikmeans.plot.cluster_prototypes import forms
 from dikmeans.plot.cluster_members import members
+from dikmeans.plot.cluster_prototypes import forms
 from dikmeans.plot.fit_history import history
 from dikmeans.plot.why_here import alignment
 

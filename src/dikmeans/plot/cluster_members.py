@@ -12,7 +12,13 @@ from dikmeans.plot.style import GREY, blank_figure, in_house_style
 
 @in_house_style
 def members(
-    model: Any, X: Any, cluster: int, *, most: int = 12, title: str | None = None, cell: float = 0.75
+    model: Any,
+    X: Any,
+    cluster: int,
+    *,
+    most: int = 12,
+    title: str | None = None,
+    cell: float = 0.75,
 ) -> Any:
     """Images of a cluster from the best fitting to the worst, above as they are, below as aligned.
 
@@ -57,7 +63,9 @@ def members(
         raise ValueError(f"cluster={cluster} has none of the {len(X)} images.")
     alignments = model.align(X[mine])
     order = np.argsort(alignments.cost, kind="stable")
-    order = order[np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(int))]
+    order = order[
+        np.unique(np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(int))
+    ]
     shown = alignments.subset(order)
     as_they_are = X[mine[order]].reshape(len(order), *centroids.shape[1:])
 
@@ -78,5 +86,7 @@ def members(
     axes[0, 1].set_ylabel("as they are", rotation=0, ha="right", va="center")
     axes[1, 1].set_ylabel("aligned", rotation=0, ha="right", va="center")
     axes[1, 0].set_xlabel("cost", fontsize=7.5, color=GREY, labelpad=2)
-    figure.suptitle(title or f"Cluster {cluster}: {len(order)} of {len(mine):,} images, best fit to worst")
+    figure.suptitle(
+        title or f"Cluster {cluster}: {len(order)} of {len(mine):,} images, best fit to worst"
+    )
     return figure

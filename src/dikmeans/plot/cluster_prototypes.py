@@ -40,7 +40,8 @@ def forms(model: Any, *, title: str | None = None, cell: float = 0.8) -> Any:
     rows, columns = pictures.shape[1:3]
     high, wide = cell * rows / max(rows, columns), cell * columns / max(rows, columns)
     figure = blank_figure(
-        max(wide * len(numbers) + 0.2, 2.5), (high + 0.24) * numbers.max() + (0.55 if title else 0.3)
+        max(wide * len(numbers) + 0.2, 2.5),
+        (high + 0.24) * numbers.max() + (0.55 if title else 0.3),
     )
     axes = figure.subplots(numbers.max(), len(numbers), squeeze=False)
     cmap = grey_map(pictures)
@@ -50,7 +51,9 @@ def forms(model: Any, *, title: str | None = None, cell: float = 0.8) -> Any:
             axis.remove()
         for form, axis in zip(mine, column, strict=False):
             draw_picture(axis, pictures[form], cmap=cmap)
-            axis.set_xlabel(f"{model.prototype_weights_[form]:,.0f}", fontsize=7.5, color=GREY, labelpad=2)
+            axis.set_xlabel(
+                f"{model.prototype_weights_[form]:,.0f}", fontsize=7.5, color=GREY, labelpad=2
+            )
         column[0].set_title(f"{cluster}", fontsize=8, pad=2)
     if title:
         figure.suptitle(title)

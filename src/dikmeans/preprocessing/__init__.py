@@ -1,27 +1,52 @@
 """What is done to a picture before it is compared, so that what counts is what it shows.
 
-A `Normaliser` is learned from some of the pictures of a fit and then applied to each picture on its own.
-Which one suits is read off the pictures too: see `dikmeans.preprocessing.auto`.
+A `Preprocessor` learns from some of the pictures of a fit and is then applied to each picture on
+its own. ``DIKMeans(preprocessing="auto")`` chooses one from the pictures
+(`dikmeans.preprocessing.auto`) and keeps it as ``preprocessing_``.
 """
 
-from dikmeans.preprocessing.base import AsItIs, Normaliser, UnitNorm
-from dikmeans.preprocessing.auto import choose_normaliser
-from dikmeans.preprocessing.whitening import EvenScales
-from dikmeans.preprocessing.local_contrast import EvenStrokes
-from dikmeans.preprocessing.subject_centering import Subject
+from __future__ import annotations
 
-NORMALISERS: dict[str | None, type[Normaliser]] = {
-    kind.name: kind for kind in (AsItIs, UnitNorm, EvenStrokes, EvenScales, Subject)
+from dikmeans._typing import FloatArray
+from dikmeans.preprocessing.auto import choose_preprocessing
+from dikmeans.preprocessing.base import Identity, Preprocessor, UnitNorm
+from dikmeans.preprocessing.local_contrast import LocalContrast
+from dikmeans.preprocessing.subject_centering import SubjectCentering
+from dikmeans.preprocessing.whitening import Whitening
+
+PREPROCESSORS: dict[str | None, type[Preprocessor]] = {
+    kind.name: kind for kind in (Identity, UnitNorm, LocalContrast, Whitening, SubjectCentering)
 }
-"""By the name that a user gives as ``normalize``."""
+"""By the name that a user gives as ``preprocessing``."""
+
+
+def resolve_preprocessing(
+    preprocessing: str | Preprocessor | None, pictures: FloatArray
+) -> tuple[Preprocessor, str | None]:
+    """The preprocessing that was asked for, learned from pictures; and why, if it was "auto".
+
+    Parameters
+    ----------
+    preprocessing : str, Preprocessor or None
+        As in `DIKMeans`.
+    pictures : array of shape (n, C, rows, columns)
+    """
+    reason = None
+    if isinstance(preprocessing, str) and preprocessing == "auto":
+        preprocessing, reason = choose_preprocessing(pictures)
+    if not isinstance(preprocessing, Preprocessor):
+        preprocessing = PREPROCESSORS[preprocessing]()
+    return preprocessing.learn(pictures), reason
+
 
 __all__ = [
-    "NORMALISERS",
-    "AsItIs",
-    "EvenScales",
-    "EvenStrokes",
-    "Normaliser",
-    "Subject",
+    "PREPROCESSORS",
+    "Identity",
+    "LocalContrast",
+    "Preprocessor",
+    "SubjectCentering",
     "UnitNorm",
-    "choose_normaliser",
+    "Whitening",
+    "choose_preprocessing",
+    "resolve_preprocessing",
 ]

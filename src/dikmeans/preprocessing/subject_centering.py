@@ -1,80 +1,100 @@
-r"""Subject: what stands in the middle of a photograph.
+r"""Subject centering: what stands in the middle of a photograph.
 
-Photographs have no background to stand out from; light, wall and clothes say most. Three things are done:
+Photographs have no background to stand out from; light, wall and clothes dominate. Three steps:
 
-1. *Its place.* The subject is not at the same place in all of them. A template tells where it is
-   (`dikmeans.preprocessing.template`), and the picture is shifted to bring it to the middle. Size and
-   slant stay as they are: they may be what tells pictures apart.
-2. *Its scales.* The large bright parts are made to count less beside edges and features
-   (`dikmeans.preprocessing.whitening`); beyond its edge a picture goes on as in a mirror.
-3. *Its middle.* What is left fades out around the middle: :math:`w(p) = \exp(-|p|^2 / 2 s^2)`.
+1. *Place.* The subject is not at the same place in all of them. A template tells where it is
+   (`dikmeans.preprocessing.template`), and the picture is shifted to bring it to the middle. Size
+   and slant stay as they are: they may be what tells pictures apart.
+2. *Whitening.* Large bright parts count less beside edges and features
+   (`dikmeans.preprocessing.whitening`); beyond its edge a picture continues as in a mirror.
+3. *Window.* What is left fades out around the middle: :math:`w(p) = \exp(-|p|^2 / 2 s^2)`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy import ndimage
 
-from dikmeans.preprocessing.base import Normaliser, refuse_unless, scale_what_is_left
-from dikmeans.preprocessing.whitening import check_exponent, even_out_mirrored, learn_exponent
-from dikmeans.preprocessing.template import Template, around_the_middle
+from dikmeans._typing import FloatArray
+from dikmeans.preprocessing.base import (
+    Learned,
+    Preprocessor,
+    check_names,
+    unit_norm_unless_negligible,
+)
+from dikmeans.preprocessing.template import Template, fade_out
+from dikmeans.preprocessing.whitening import check_exponent, learn_exponent, whiten_mirrored
 
-# Of the window on the middle, as a part of a picture's longer side.
+# s: width of the window, as a part of a picture's longer side.
 WINDOW_WIDTH = 1 / 6
-# How much of the fall of the amplitude is taken back: more than where nothing but the thing itself is seen.
-EVENNESS = 0.7
+# Whitening strength: more than where nothing but the thing itself is in the picture.
+STRENGTH = 0.7
 
 
 @dataclass(frozen=True, eq=False)
-class Subject(Normaliser):
-    """Pictures with the subject in the middle, its scales evened out, all else faded, at unit norm.
+class SubjectCentering(Preprocessor):
+    """Pictures with the subject in the middle, whitened, faded out around it, at unit norm.
 
     Attributes
     ----------
     exponent : float
-        Of the frequency.
-    template : Template
+        Of the whitening; learned.
+    template : Template or None
+        What the subject looks like on average; learned.
     """
 
-    name = "subject"
-    at_once = 500_000  # the template is made ready for each piece anew
+    name = "subject-centering"
+    batch_pixels = 500_000  # the template is prepared again for each batch
 
-    exponent: float
-    template: Template
+    exponent: float = 0.0
+    template: Template | None = None
 
-    @classmethod
-    def learn(cls, pictures: np.ndarray) -> Self:
-        """With the exponent that these pictures ask for, and with their template."""
-        return cls(learn_exponent(pictures, EVENNESS), Template.learn(pictures))
+    def learn(self, pictures: FloatArray) -> Self:
+        """With the exponent that suits these pictures, and with their template."""
+        exponent = learn_exponent(pictures, STRENGTH)
+        return replace(self, exponent=exponent, template=Template.learn(pictures))
 
-    def _normalise(self, pictures: np.ndarray) -> np.ndarray:
-        moved = self.bring_to_the_middle(pictures)
-        moved -= moved.mean(axis=(2, 3), keepdims=True)
-        even = even_out_mirrored(moved, self.exponent)
-        return scale_what_is_left(around_the_middle(even, WINDOW_WIDTH), pictures)
+    def _apply(self, pictures: FloatArray) -> FloatArray:
+        centered = self.center(pictures)
+        centered -= centered.mean(axis=(2, 3), keepdims=True)
+        whitened = whiten_mirrored(centered, self.exponent)
+        return unit_norm_unless_negligible(fade_out(whitened, WINDOW_WIDTH), pictures)
 
-    def bring_to_the_middle(self, pictures: np.ndarray) -> np.ndarray:
-        """Pictures shifted so that their subjects are in the middle; what was the edge goes on."""
-        moved = np.empty_like(pictures)
-        for picture, shift, result in zip(pictures, self.template.shifts(pictures), moved, strict=True):
+    def center(self, pictures: FloatArray) -> FloatArray:
+        """Pictures shifted so that their subjects are in the middle; edge pixels are continued."""
+        assert self.template is not None
+        centered = np.empty_like(pictures)
+        shifts = self.template.shifts(pictures)
+        for picture, shift, result in zip(pictures, shifts, centered, strict=True):
             ndimage.shift(picture, (0, *-shift), output=result, order=1, mode="nearest")
-        return moved
+        return centered
 
     @property
-    def learned(self) -> dict[str, Any]:
+    def learned(self) -> Learned:
         """Exponent and template."""
-        learned = {"exponent": self.exponent, "template": self.template.picture}
-        if self.template.stiffness is not None:
-            learned["template_stiffness"] = self.template.stiffness
+        assert self.template is not None
+        learned: Learned = {"exponent": self.exponent, "template": self.template.picture}
+        if self.template.precision is not None:
+            learned["template_precision"] = self.template.precision
         return learned
 
-    @classmethod
-    def restore(cls, learned: dict[str, Any], shape: tuple[int, ...]) -> Self:
+    def restore(self, learned: Learned, shape: tuple[int, ...]) -> Self:
         """From exponent and template."""
-        refuse_unless({"exponent", "template"}, learned, optional={"template_stiffness"})
-        template = Template(learned["template"], learned.get("template_stiffness"))
+        check_names(learned, {"exponent", "template"}, optional={"template_precision"})
+        exponent = check_exponent(learned["exponent"])
+        picture, precision = learned["template"], learned.get("template_precision")
+        if isinstance(picture, float) or isinstance(precision, float):
+            raise ValueError("the template should be an array")
+        template = Template(picture, precision)
         template.check(shape)
-        return cls(check_exponent(learned["exponent"]), template)
+        return replace(self, exponent=exponent, template=template)
+
+    def __str__(self) -> str:
+        return (
+            "The subject of every picture is brought to the middle and its features are "
+            f"emphasized (filtered by |f|^{self.exponent:.2f}); light, background and brightness "
+            "do not count."
+        )

@@ -1,18 +1,28 @@
-"""One image and one centroid: the deformation-invariant measure, its solvers, and the alignment."""
+"""One image and one centroid: warps, the deformation-invariant measure, its solvers, the result.
+
+Conventions (axes, frame, who is warped onto whom) are written in `dikmeans.registration.grid`.
+"""
 
 from dikmeans.registration.api import align, pairwise_cost
-from dikmeans.registration.measure import make_measure
+from dikmeans.registration.measure import Measure
 from dikmeans.registration.result import Alignment, Alignments
-from dikmeans.registration.solvers import Adam, QuasiNewton, Solver, Status
+from dikmeans.registration.solvers import Adam, QuasiNewton, Status
+from dikmeans.registration.specification import MeasureSpec
+from dikmeans.registration.warps import Affine, NoWarp, ThinPlate, Warp, make_warp
 
 __all__ = [
     "Adam",
+    "Affine",
     "Alignment",
     "Alignments",
+    "Measure",
+    "MeasureSpec",
+    "NoWarp",
     "QuasiNewton",
-    "Solver",
     "Status",
+    "ThinPlate",
+    "Warp",
     "align",
-    "make_measure",
+    "make_warp",
     "pairwise_cost",
 ]

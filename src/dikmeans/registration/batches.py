@@ -1,83 +1,79 @@
-"""Alignments of any number of images: in chunks, on several threads, into one set of arrays.
+"""Alignments of any number of images: in batches, on several threads, into one set of arrays.
 
-Each image is treated on its own, therefore neither the chunk size nor the number of threads shows in
-the result.
+Every image is treated on its own, so neither batch size nor number of threads shows in the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from dikmeans.registration.warped_measure import Fits
+from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads
+from dikmeans.registration.measure import Bank, Measure, PairFits
 
-# Pixels of images handled at once by a thread: small enough for the second-level cache, large enough
-# to make the cost of a Python call vanish.
-CHUNK_PIXELS = 50_000
+# Values of images per call: they fit into the second-level cache, and the call costs little.
+BATCH_PIXELS, MAX_BATCH = 50_000, 512
 
 
-def chunks(n: int, n_pixels: int) -> Iterator[slice]:
-    """Slices of a set of `n` images of `n_pixels` each, as suit a thread."""
-    return slices(n, min(512, CHUNK_PIXELS // max(1, n_pixels)))
+def batches(n_images: int, n_values: int, batch_pixels: int = BATCH_PIXELS) -> list[slice]:
+    """Slices of `n_images` images of `n_values` values each, as suit a thread and its cache."""
+    return list(slices(n_images, min(MAX_BATCH, batch_pixels // max(1, n_values))))
 
 
 def slices(n: int, size: int) -> Iterator[slice]:
-    """Slices of `n` rows, of `size` rows each (one at least)."""
+    """Slices of `n` rows, `size` rows each (at least one)."""
     size = max(1, size)
     for first in range(0, n, size):
         yield slice(first, min(first + size, n))
 
 
-def fit_images(
-    measure: Any,
-    images: np.ndarray,
-    bank: Any,
+def align_images(
+    measure: Measure,
+    images: FloatArray,
+    bank: Bank,
     *,
-    start: np.ndarray | None = None,
-    keep: np.ndarray | None = None,
+    start: FloatArray | None = None,
+    keep: IntArray | None = None,
     prune: float = np.inf,
     n_jobs: int | None = None,
-) -> Fits:
-    """`WarpedMeasure.fit` for many images (n, C, rows, columns)."""
-    return Fits(*_gather(measure, images, bank, start, keep, prune, n_jobs, slice(None)))
+) -> PairFits:
+    """`Measure.align` for many images (n, C, rows, columns)."""
 
-
-def cost_matrix(
-    measure: Any, images: np.ndarray, bank: Any, *, prune: float = np.inf, n_jobs: int | None = None
-) -> np.ndarray:
-    """The costs alone, shape (n, K); the parameters, many times larger, are let go at once."""
-    (costs,) = _gather(measure, images, bank, None, None, prune, n_jobs, slice(1))
-    return costs
-
-
-def _gather(
-    measure: Any,
-    images: np.ndarray,
-    bank: Any,
-    start: np.ndarray | None,
-    keep: np.ndarray | None,
-    prune: float,
-    n_jobs: int | None,
-    wanted: slice,
-) -> list[np.ndarray]:
-    """The `wanted` fields of `Fits` for all images."""
-
-    def job(part: slice) -> tuple[np.ndarray, ...]:
-        fits = measure.fit(
+    def align(part: slice) -> PairFits:
+        return measure.align(
             images[part],
             bank,
             start=None if start is None else start[part],
             keep=None if keep is None else keep[part],
             prune=prune,
         )
-        return fits[wanted]
 
-    if measure.chunk_pixels is None:
-        parts = list(chunks(len(images), images[0].size))
-    else:  # a device: parallel in itself, and happiest with much at a time
-        parts, n_jobs = list(slices(len(images), measure.chunk_pixels // images[0].size)), 1
-    results = run_threads(job, parts, n_jobs)
-    return [np.concatenate(arrays) for arrays in zip(*results, strict=True)]
+    fits = run_threads(align, *batches_for(measure, images, n_jobs))
+    return PairFits(*(np.concatenate(arrays) for arrays in zip(*fits, strict=True)))
+
+
+def cost_matrix(
+    measure: Measure,
+    images: FloatArray,
+    bank: Bank,
+    *,
+    prune: float = np.inf,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Costs alone, shape (n, K); the parameters, many times larger, are dropped at once."""
+
+    def costs(part: slice) -> FloatArray:
+        return measure.align(images[part], bank, prune=prune).costs
+
+    return np.concatenate(run_threads(costs, *batches_for(measure, images, n_jobs)))
+
+
+def batches_for(
+    measure: Measure, images: FloatArray, n_jobs: int | None
+) -> tuple[list[slice], int | None]:
+    """Batches of the images as the measure wants them, and threads to align them on."""
+    if measure.max_threads is None:
+        return batches(len(images), images[0].size, measure.batch_pixels), n_jobs
+    return list(slices(len(images), measure.batch_pixels // images[0].size)), measure.max_threads

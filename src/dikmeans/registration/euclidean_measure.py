@@ -1,66 +1,103 @@
-"""The measure without a warp: the squared Euclidean distance, behind the same face as `WarpedMeasure`."""
+"""The measure without a warp: the squared Euclidean distance, exact and in double precision."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from dikmeans.registration.warped_measure import Fits
-from dikmeans.registration.warps import Warp
+from dikmeans._typing import DType, FloatArray, IntArray
+from dikmeans.registration.batches import BATCH_PIXELS
+from dikmeans.registration.measure import Change, Direction, PairFits
+from dikmeans.registration.warps import Border, Warp
 
 
 class EuclideanMeasure:
-    """Alignments that move nothing: exact, in double precision, with no parameters.
+    """Alignments that move nothing; with them the algorithm is K-means.
+
+    See `dikmeans.registration.measure.Measure` for its methods.
 
     Parameters
     ----------
     warp : NoWarp
     direction : {"image-to-centroid", "centroid-to-image"}
         Only tells which of two unmoved pictures counts as the warped one.
+    border : {"zero", "edge"}
+        Without effect: nothing outside a picture is ever looked at.
+    unit_norm : bool, default=False
+        Whether centroids are constrained to unit norm.
     """
 
-    dtype: Any = np.float64
-    exact = True
+    needs_pixel_variance = True
+    batch_pixels = BATCH_PIXELS
+    max_threads: int | None = None
     n_basis = 0
-    chunk_pixels: int | None = None
+    centroid_update: Literal["mean", "least-squares"] = "mean"
 
-    def __init__(self, warp: Warp, *, direction: str):
+    def __init__(
+        self, warp: Warp, *, direction: Direction, border: Border = "zero", unit_norm: bool = False
+    ):
         self.warp = warp
-        self.direction = direction
+        self.direction: Direction = direction
+        self.border: Border = border
+        self.unit_norm = unit_norm
+
+    @property
+    def dtype(self) -> DType:
+        """Double precision, as in scikit-learn's KMeans."""
+        return np.dtype(np.float64)
 
     def bank(
-        self, centroids: np.ndarray, *, warm: bool = False, numbers: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Nothing to prepare."""
+        self, centroids: FloatArray, *, warm: bool = False, columns: IntArray | None = None
+    ) -> FloatArray:
+        """The centroids as they are: nothing needs to be prepared."""
         return centroids
 
-    def fit(
+    def align(
         self,
-        images: np.ndarray,
-        bank: np.ndarray,
+        images: FloatArray,
+        bank: FloatArray,
         *,
-        start: np.ndarray | None = None,
-        keep: np.ndarray | None = None,
+        start: FloatArray | None = None,
+        keep: IntArray | None = None,
         prune: float = np.inf,
-    ) -> Fits:
+    ) -> PairFits:
         """Squared distances of every image to every centroid."""
         n, k = len(images), len(bank)
-        middle = bank.mean(axis=0)  # pictures far from zero would lose their differences to rounding
+        center = bank.mean(axis=0)  # pictures far from zero would lose precision to rounding
         costs = euclidean_distances(
-            (images - middle).reshape(n, -1), (bank - middle).reshape(k, -1), squared=True
+            (images - center).reshape(n, -1), (bank - center).reshape(k, -1), squared=True
         )
-        return Fits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
+        return PairFits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
 
-    def penalty(self, deltas: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Nothing bends."""
+    def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:
+        """Zero: nothing is warped."""
         return np.zeros(len(deltas))
 
-    def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+    def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
         """The pictures as they are."""
         return pictures[which]
 
-    def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
-        """The pictures as they are: without a warp every pixel is its own place."""
+    def render_at(self, pictures: FloatArray, pixels: FloatArray) -> FloatArray:
+        """The pictures as they are: without a warp every pixel stays in its place."""
         return pictures
+
+    def back_project(
+        self,
+        centroids: FloatArray,
+        images: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        deltas: FloatArray,
+        n_jobs: int | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Not needed: the best centroid is the mean."""
+        raise NotImplementedError
+
+    def stop_reason(self, change: Change, tol: float) -> str:
+        """As in scikit-learn's KMeans: no image moved, or the centroids moved less than `tol`."""
+        if change.moved == 0:
+            return "no image changed its cluster"
+        moved_little = change.shift <= tol * change.pixel_variance
+        return "the centroids moved less than tol" if moved_little else ""

@@ -1,85 +1,185 @@
-"""The measure as a user names it: checked parameters in, an measure out."""
+r"""What a measure is: the cost between images and centroids, found by warping one onto the other.
+
+.. math::
+    d(x, \mu) = \min_\nu \; \| \mathrm{warp}(x; \nu) - \mu \|^2 + \|x\|^2\,\delta^T Q\,\delta,
+    \qquad \delta = \nu - \nu_{id},
+
+for ``direction="image-to-centroid"``, the paper's; for ``"centroid-to-image"`` the centroid is the
+one that is warped, :math:`\| \mathrm{warp}(\mu; \nu) - x \|^2`. Without a warp it is the squared
+Euclidean distance. `dikmeans.registration.warped_measure` has the penalty :math:`Q`.
+
+The algorithm in `dikmeans.kmeans` knows no more of a measure than the protocol below.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from dikmeans.registration.warped_measure import DIRECTIONS, WarpedMeasure
-from dikmeans.registration.euclidean_measure import EuclideanMeasure
-from dikmeans.registration.solvers import Solver, make_solver
-from dikmeans.registration.warps import make_warp
-from dikmeans.registration.sampling import PAD_MODES
+from dikmeans._typing import Array, DType, FloatArray, IntArray
+from dikmeans.registration.warps import Border, Warp
 
-# Good on handwriting, sounds and hands alike; docs/results has the figures.
-DEFAULT_SMOOTHNESS = 0.3
-DEFAULT_DIRECTION = "centroid-to-image"
+Direction = Literal["centroid-to-image", "image-to-centroid"]
+DIRECTIONS: tuple[Direction, ...] = ("image-to-centroid", "centroid-to-image")
+
+# An image of less energy counts as black: its inverse would not leave room in single precision.
+BLACK = 1e-30
+
+Bank: TypeAlias = Any
+"""Centroids as a measure has prepared them: only the measure that made one looks into it."""
 
 
-def make_measure(
-    shape: tuple[int, ...],
-    *,
-    warp: str = "tps",
-    landmarks: Any = "auto",
-    smoothness: float = DEFAULT_SMOOTHNESS,
-    direction: str = DEFAULT_DIRECTION,
-    border: str = "zero",
-    solver: str | Solver = "quasi-newton",
-    stiffness: np.ndarray | None = None,
-    device: str | None = None,
-) -> WarpedMeasure | EuclideanMeasure:
-    """The measure for pictures of `shape` (rows, columns[, channels]).
+class PairFits(NamedTuple):
+    """Alignments of n images with K centroids.
 
-    Parameters
+    Attributes
     ----------
-    shape : tuple of int
-    warp : {"none", "affine", "tps"}
-        The family of warps: none at all (the Euclidean distance), affine maps, or thin-plate splines.
-    landmarks : "auto", int or (int, int)
-        The landmark grid of the spline: its side, or its rows and columns, from 2 to 12. "auto" is 4.
-    smoothness : float
-        Weight of the bending energy, in units of the image's energy; 0 leaves the warp free.
-    direction : {"centroid-to-image", "image-to-centroid"}
-        Which of the two is warped. "image-to-centroid" is the paper's.
-    border : {"zero", "edge"}
-        What lies outside a picture: zeros, or its edge pixels continued.
-    solver : {"quasi-newton", "adam"} or Solver
-    stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
-        A penalty of its own for each centroid; see `WarpedMeasure`.
-    device : str, optional
-        Where the work is done: by the compiled loops on the processor if None, otherwise by PyTorch (the
-        extra ``[deep]``) on that device: "cuda", "cuda:1", or "cpu". Without a warp there is too little of
-        it to be worth the way, and it is done on the processor in any case.
+    costs : float64 array of shape (n, K)
+    deltas : float32 array of shape (n, K, 2, n_basis)
+        Warp parameters less the identity: those of rows, then those of columns.
+    status : int8 array of shape (n, K)
+        Values of `dikmeans.registration.Status`.
     """
-    if not (isinstance(smoothness, (int, float, np.integer, np.floating)) and 0 <= smoothness < np.inf):
-        raise ValueError(f"smoothness={smoothness!r}: expected a number that is 0 or positive.")
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction={direction!r}: expected one of {', '.join(DIRECTIONS)}.")
-    if border not in tuple(PAD_MODES):
-        raise ValueError(f"border={border!r}: expected one of {', '.join(PAD_MODES)}.")
-    family = make_warp(warp, (shape[0], shape[1]), landmarks)
-    method = make_solver(solver)
-    make = WarpedMeasure if device is None else _on(device)
-    if family.name == "none":
-        return EuclideanMeasure(family, direction=direction)
-    return make(
-        family,
-        smoothness=float(smoothness),
-        direction=direction,
-        border=border,
-        solver=method,
-        stiffness=stiffness,
-    )
+
+    costs: FloatArray
+    deltas: FloatArray
+    status: IntArray
 
 
-def _on(device: str) -> Callable[..., WarpedMeasure]:
-    """What makes measures for a device of PyTorch's; checks that it can be used, and imports PyTorch."""
-    from dikmeans.registration.torch.device import torch_device
+class Change(NamedTuple):
+    """What one iteration of Lloyd's algorithm changed.
 
-    found = torch_device(device)
-    from dikmeans.registration.torch.measure import TorchMeasure
+    Attributes
+    ----------
+    inertia_before, inertia : float
+    moved : int
+        Images with another centroid than before.
+    n_images : int
+    shift : float
+        Squared distance, summed over all centroids, that they moved.
+    pixel_variance : float
+        Variance of a pixel over the images, on average.
+    """
 
-    return partial(TorchMeasure, device=found)
+    inertia_before: float
+    inertia: float
+    moved: int
+    n_images: int
+    shift: float
+    pixel_variance: float
+
+
+class Measure(Protocol):
+    """A deformation-invariant cost between images and centroids, evaluated in bulk.
+
+    Pictures are arrays (n, channels, rows, columns) of `dtype`. A measure treats every image on its
+    own: no result depends on batch, order or thread.
+
+    Attributes
+    ----------
+    warp : Warp
+        The family of warps.
+    direction : {"image-to-centroid", "centroid-to-image"}
+        Which of the two is warped.
+    border : {"zero", "edge"}
+        What lies outside a picture.
+    unit_norm : bool
+        Whether centroids are constrained to unit norm.
+    centroid_update : {"mean", "least-squares"}
+        How the best centroid follows from its members; see `dikmeans.kmeans.centroid_update`.
+    needs_pixel_variance : bool
+        Whether `stop_reason` looks at `Change.pixel_variance`.
+    batch_pixels : int
+        Pixels of images that `align` should get at once.
+    max_threads : int or None
+        Threads that may call `align` at the same time; None for any number.
+    """
+
+    warp: Warp
+    direction: Direction
+    border: Border
+    unit_norm: bool
+    centroid_update: Literal["mean", "least-squares"]
+    needs_pixel_variance: bool
+    batch_pixels: int
+    max_threads: int | None
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the pixels it works on."""
+
+    @property
+    def n_basis(self) -> int:
+        """Basis functions of the warp; a warp has twice as many parameters."""
+
+    def bank(
+        self, centroids: FloatArray, *, warm: bool = False, columns: IntArray | None = None
+    ) -> Bank:
+        """Prepare centroids (K, C, rows, columns) for calls of `align`.
+
+        Parameters
+        ----------
+        centroids : array of shape (K, C, rows, columns)
+        warm : bool
+            Whether `align` will be called with warm starts only.
+        columns : int array of shape (K,), optional
+            Which of all centroids these are, where each has a prior of its own; by default the
+            first K.
+        """
+
+    def align(
+        self,
+        images: FloatArray,
+        bank: Bank,
+        *,
+        start: FloatArray | None = None,
+        keep: IntArray | None = None,
+        prune: float = np.inf,
+    ) -> PairFits:
+        """Align every image with every centroid.
+
+        Parameters
+        ----------
+        images : array of shape (n, C, rows, columns)
+        bank
+            What `bank` returned.
+        start : array of shape (n, K, 2, n_basis), optional
+            Warm start: parameters less the identity. Without it every pair starts from the
+            identity.
+        keep : int array of shape (n,), optional
+            With a warm start: one centroid per image that is refined in any case.
+        prune : float
+            A pair is refined on the sharp pictures only if its cost before is at most `prune`
+            times that of the image's best pair.
+        """
+
+    def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:
+        """Cost of the warps themselves (n, 2, n_basis) of these centroids, at unit energy."""
+
+    def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
+        """``pictures[which[i]]`` warped by ``deltas[i]``, for each i."""
+
+    def render_at(self, pictures: FloatArray, pixels: FloatArray) -> FloatArray:
+        """``pictures[i]`` sampled at its own places ``pixels[i]`` (rows, columns, 2)."""
+
+    def back_project(
+        self,
+        centroids: FloatArray,
+        images: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        deltas: FloatArray,
+        n_jobs: int | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Residuals carried back to the centroids' pixels, and their weight; see there."""
+
+    def stop_reason(self, change: Change, tol: float) -> str:
+        """Why no further iteration is worth its time; empty if one is."""
+
+
+def energies_of(images: Array) -> FloatArray:
+    """Squared norm of each image (n, C, rows, columns), the unit of its costs; 1 if black."""
+    energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
+    energies[energies < BLACK] = 1.0
+    return energies

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from dikmeans.registration.warped_measure import energies_of
-from dikmeans.registration.batches import fit_images
+from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
+from dikmeans.images import from_channels_first
+from dikmeans.registration.batches import align_images
 from dikmeans.registration.inverse import inverse_grid
+from dikmeans.registration.measure import Measure, energies_of
 from dikmeans.registration.solvers import Status
-from dikmeans.images import ImageShape, from_channels_first
 from dikmeans.registration.warps import Warp
 
 
-def costs_of_clusters(costs: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """Costs (n, K) to clusters: each that of the cheapest of its forms.
+def cluster_costs(costs: FloatArray, clusters: IntArray) -> FloatArray:
+    """Costs (n, K) to clusters: each that of the cheapest of its prototypes.
 
     Parameters
     ----------
     costs : array of shape (n, M)
-        To all forms.
+        Costs to all prototypes.
     clusters : int array of shape (M,)
-        The cluster of each form; ascending.
+        The cluster of each prototype; ascending.
 
     Examples
     --------
-    >>> costs_of_clusters(np.array([[5.0, 3.0, 4.0], [1.0, 2.0, 6.0]]), np.array([0, 0, 1]))
+    >>> cluster_costs(np.array([[5.0, 3.0, 4.0], [1.0, 2.0, 6.0]]), np.array([0, 0, 1]))
     array([[3., 4.],
            [1., 6.]])
     """
@@ -45,13 +45,13 @@ class Alignment:
     ----------
     label : int
         The cluster's number.
-    form : int
-        The number of the picture, among the forms of all clusters, that it is aligned with: the centroid.
-        Where each cluster has but one, it is the cluster's number.
+    prototype : int
+        The number, among the prototypes of all clusters, of the picture it is aligned with. Where
+        every cluster has one prototype, it is the cluster's number.
     cost : float
         d(image, centroid), bending included.
     costs : array of shape (K,)
-        The image's cost to every cluster: to the cheapest of its forms.
+        The image's cost to every cluster: to the cheapest of its prototypes.
     bending_cost : float
         The part of `cost` that the warp itself makes: smoothness times bending (and a trace of
         displacement, see `dikmeans.registration.warped_measure`). The rest is the squared residual.
@@ -67,8 +67,8 @@ class Alignment:
         The deformed grid: for each pixel of `warped` the place, as (row, column) in pixels, of the
         original picture where its value comes from.
     aligned : array
-        The image in the frame of its centroid: `warped`, or with direction "centroid-to-image" the image
-        carried back by the inverse of the warp.
+        The image in the frame of its centroid: `warped`, or with direction "centroid-to-image" the
+        image carried back by the inverse of the warp.
     aligned_grid : array of shape (rows, columns, 2)
         For each pixel of `aligned` its place in the image, as (row, column) in pixels.
     folded : float
@@ -78,17 +78,17 @@ class Alignment:
     """
 
     label: int
-    form: int
+    prototype: int
     cost: float
-    costs: np.ndarray
+    costs: FloatArray
     bending_cost: float
-    parameters: np.ndarray
-    warped: np.ndarray
-    target: np.ndarray
-    residual: np.ndarray
-    grid: np.ndarray
-    aligned: np.ndarray
-    aligned_grid: np.ndarray
+    parameters: FloatArray
+    warped: FloatArray
+    target: FloatArray
+    residual: FloatArray
+    grid: FloatArray
+    aligned: FloatArray
+    aligned_grid: FloatArray
     folded: float
     status: Status
 
@@ -97,22 +97,21 @@ class Alignment:
 class Alignments:
     """How N images fit K clusters, each aligned with its own; ``alignments[i]`` is one `Alignment`.
 
-    A cluster is one picture, its centroid, or several, its forms: M pictures in all.
-
-    Pictures, grids and the like are computed when asked for.
+    A cluster has one or several prototypes, M pictures in all. Pictures, grids and the like are
+    computed when asked for.
 
     Attributes
     ----------
-    forms : int array of shape (N,)
-        The picture that each image is aligned with.
-    form_costs : array of shape (N, M)
-        Costs to all of them.
+    prototypes : int array of shape (N,)
+        The prototype that each image is aligned with.
     labels : int array of shape (N,)
-        Clusters.
+        Its cluster.
+    cost : array of shape (N,)
+        Cost of that alignment.
     costs : array of shape (N, K)
-        Costs to clusters: to the cheapest of their forms.
+        Costs to all clusters: to the cheapest of their prototypes.
     parameters : array of shape (N, n_basis, 2)
-        Of the alignment of each image with its own centroid.
+        Warp of each image's alignment.
     status : int8 array of shape (N,)
         Values of `dikmeans.registration.Status`.
     image, warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
@@ -120,18 +119,19 @@ class Alignments:
     folded, bending_cost : arrays of shape (N,)
     """
 
-    forms: np.ndarray
-    form_costs: np.ndarray
-    parameters: np.ndarray
-    status: np.ndarray
-    _images: np.ndarray
-    _centroids: np.ndarray
-    _clusters: np.ndarray
-    _measure: Any
+    prototypes: IntArray
+    cost: FloatArray
+    costs: FloatArray
+    parameters: FloatArray
+    status: IntArray
+    _images: FloatArray
+    _centroids: FloatArray
+    _clusters: IntArray
+    _measure: Measure
     _shape: ImageShape
 
     def __len__(self) -> int:
-        return len(self.forms)
+        return len(self.prototypes)
 
     def __iter__(self) -> Iterator[Alignment]:
         return (self[i] for i in range(len(self)))
@@ -140,7 +140,7 @@ class Alignments:
         one = self.subset([range(len(self))[i]])  # renders this one only
         return Alignment(
             label=int(one.labels[0]),
-            form=int(one.forms[0]),
+            prototype=int(one.prototypes[0]),
             cost=float(one.cost[0]),
             costs=one.costs[0],
             bending_cost=float(one.bending_cost[0]),
@@ -155,21 +155,24 @@ class Alignments:
             status=Status(one.status[0]),
         )
 
-    def subset(self, chosen: Any) -> Alignments:
+    def subset(self, chosen: ArrayLike | slice) -> Alignments:
         """The alignments at the indices `chosen` (a slice, a list, or a mask)."""
+        index = chosen if isinstance(chosen, slice) else np.asarray(chosen)
         return replace(
             self,
-            forms=self.forms[chosen],
-            form_costs=self.form_costs[chosen],
-            parameters=self.parameters[chosen],
-            status=self.status[chosen],
-            _images=self._images[chosen],
+            prototypes=self.prototypes[index],
+            cost=self.cost[index],
+            costs=self.costs[index],
+            parameters=self.parameters[index],
+            status=self.status[index],
+            _images=self._images[index],
         )
 
-    def onto(self, labels: Any, *, n_jobs: int | None = None) -> Alignments:
-        """The same images, each aligned with the cluster that `labels` names, be it the cheapest or not.
+    def onto(self, labels: ArrayLike, *, n_jobs: int | None = None) -> Alignments:
+        """The same images, each aligned with the cluster that `labels` names.
 
-        With the cheapest of its forms: all of them are refined to the end, and their costs with them.
+        Each is aligned with the cheapest prototype of that cluster; all of them are refined to the
+        end, and their costs with them.
 
         Parameters
         ----------
@@ -179,29 +182,37 @@ class Alignments:
             Threads; -1 for all cores.
         """
         chosen = self._check_labels(labels)
-        forms, costs = self.forms.copy(), self.form_costs.copy()
+        prototypes, cost, costs = self.prototypes.copy(), self.cost.copy(), self.costs.copy()
         parameters, status = self.parameters.copy(), self.status.copy()
         for k in np.unique(chosen):
-            rows, numbers = np.flatnonzero(chosen == k), np.flatnonzero(self._clusters == k)
-            bank = self._measure.bank(self._centroids[numbers], numbers=numbers)
-            fits = fit_images(self._measure, self._images[rows], bank, n_jobs=n_jobs)
+            rows, columns = np.flatnonzero(chosen == k), np.flatnonzero(self._clusters == k)
+            bank = self._measure.bank(self._centroids[columns], columns=columns)
+            fits = align_images(self._measure, self._images[rows], bank, n_jobs=n_jobs)
             cheapest = fits.costs.argmin(axis=1)
-            own = np.arange(len(rows)), cheapest
-            parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[own], 1, 2)
-            forms[rows], status[rows] = numbers[cheapest], fits.status[own]
-            costs[np.ix_(rows, numbers)] = fits.costs
-        return replace(self, forms=forms, form_costs=costs, parameters=parameters, status=status)
+            pairs = np.arange(len(rows)), cheapest
+            parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[pairs], 1, 2)
+            prototypes[rows], status[rows] = columns[cheapest], fits.status[pairs]
+            cost[rows] = costs[rows, k] = fits.costs[pairs]
+        return replace(
+            self,
+            prototypes=prototypes,
+            cost=cost,
+            costs=costs,
+            parameters=parameters,
+            status=status,
+        )
 
-    def _check_labels(self, labels: Any) -> np.ndarray:
+    def _check_labels(self, labels: ArrayLike) -> IntArray:
         chosen, k = np.asarray(labels), self.costs.shape[1]
         if chosen.shape != (len(self),) or chosen.dtype.kind not in "iu":
             raise ValueError(
-                f"labels must name one cluster for each of the {len(self)} images, as whole numbers; got "
-                f"{chosen.dtype} of shape {chosen.shape}."
+                f"labels must name one cluster for each of the {len(self)} images, as whole "
+                f"numbers; got {chosen.dtype} of shape {chosen.shape}."
             )
         if len(chosen) and not 0 <= chosen.min() <= chosen.max() < k:
             raise ValueError(
-                f"labels must be from 0 to {k - 1}; got values from {chosen.min()} to {chosen.max()}."
+                f"labels must be from 0 to {k - 1}; got values from {chosen.min()} to "
+                f"{chosen.max()}."
             )
         return chosen.astype(np.int64)
 
@@ -211,75 +222,67 @@ class Alignments:
         return self._measure.warp
 
     @property
-    def labels(self) -> np.ndarray:
+    def labels(self) -> IntArray:
         """The cluster of each image."""
-        return self._clusters[self.forms]
+        return self._clusters[self.prototypes]
 
     @cached_property
-    def costs(self) -> np.ndarray:
-        """Costs to all clusters."""
-        return costs_of_clusters(self.form_costs, self._clusters)
-
-    @property
-    def cost(self) -> np.ndarray:
-        """Cost of each image to its own centroid."""
-        return self.form_costs[np.arange(len(self)), self.forms]
-
-    @cached_property
-    def _deltas(self) -> np.ndarray:
+    def _deltas(self) -> FloatArray:
         return np.swapaxes(self.parameters - self.warp.identity, 1, 2).astype(np.float32)
 
     @property
-    def image(self) -> np.ndarray:
-        """The images as the measure saw them: normalised, if the model does that."""
+    def image(self) -> FloatArray:
+        """The images as the measure saw them: preprocessed, if the model does that."""
         return from_channels_first(self._images, self._shape)
 
     @cached_property
-    def warped(self) -> np.ndarray:
+    def warped(self) -> FloatArray:
         """The warped pictures."""
-        image_warped = self._measure.direction == "image-to-centroid"
-        pictures = self._images if image_warped else self._centroids
-        which = np.arange(len(self)) if image_warped else self.forms
+        image_is_warped = self._measure.direction == "image-to-centroid"
+        pictures = self._images if image_is_warped else self._centroids
+        which = np.arange(len(self)) if image_is_warped else self.prototypes
         return from_channels_first(self._measure.render(pictures, which, self._deltas), self._shape)
 
     @cached_property
-    def target(self) -> np.ndarray:
+    def target(self) -> FloatArray:
         """What each was warped onto."""
-        image_warped = self._measure.direction == "image-to-centroid"
-        pictures = self._centroids[self.forms] if image_warped else self._images
+        image_is_warped = self._measure.direction == "image-to-centroid"
+        pictures = self._centroids[self.prototypes] if image_is_warped else self._images
         return from_channels_first(pictures, self._shape)
 
     @cached_property
-    def residual(self) -> np.ndarray:
+    def residual(self) -> FloatArray:
         """Warped picture minus target."""
         return self.warped - self.target
 
     @cached_property
-    def grid(self) -> np.ndarray:
+    def grid(self) -> FloatArray:
         """Where, in pixels of the original, the pixels of the warped pictures come from."""
         return self.warp.grid.to_pixels(self.warp.coordinates(self.parameters))
 
     @cached_property
-    def aligned_grid(self) -> np.ndarray:
+    def aligned_grid(self) -> FloatArray:
         """Where, in pixels of the images, the pixels of `aligned` come from."""
         if self._measure.direction == "image-to-centroid":
             return self.grid
         return inverse_grid(self.warp, self.parameters)
 
     @cached_property
-    def aligned(self) -> np.ndarray:
+    def aligned(self) -> FloatArray:
         """The images in the frames of their centroids."""
         if self._measure.direction == "image-to-centroid":
             return self.warped
-        return from_channels_first(self._measure.render_at(self._images, self.aligned_grid), self._shape)
+        return from_channels_first(
+            self._measure.render_at(self._images, self.aligned_grid), self._shape
+        )
 
     @cached_property
-    def folded(self) -> np.ndarray:
+    def folded(self) -> FloatArray:
         """Share of folded pixels of each warp."""
         determinants = self.warp.jacobian_determinant(self.parameters)
         return (determinants <= 0).mean(axis=(1, 2))
 
     @cached_property
-    def bending_cost(self) -> np.ndarray:
+    def bending_cost(self) -> FloatArray:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
-        return self._measure.penalty(self._deltas, self.forms) * energies_of(self._images)
+        return self._measure.penalty(self._deltas, self.prototypes) * energies_of(self._images)

@@ -1,15 +1,16 @@
-r"""The measure between images and centroids, and the machine that evaluates it in bulk.
+r"""The measure under affine maps and thin-plate splines, with its solver, on pictures of one shape.
+
+The penalty of a warp is the quadratic form :math:`\delta^T Q\,\delta` in units of the image's
+energy :math:`\|x\|^2` (which is 1 after preprocessing), so that pictures with values up to 255 and
+pictures with values up to 1 are treated alike. Without a learned deformation prior it is
 
 .. math::
-    d(x, \mu) = \min_\nu \; \| \mathrm{warp}(x; \nu) - \mu \|^2
-    + \lambda \, \|x\|^2 \, (\mathrm{bending}(\nu) + \varepsilon\,\mathrm{displacement}(\nu))
+    Q = \lambda\,(\mathrm{bending} + \varepsilon\,\mathrm{displacement}),
 
-for ``direction="image-to-centroid"``; for ``"centroid-to-image"`` the centroid is the one that is
-warped, :math:`\| \mathrm{warp}(\mu; \nu) - x \|^2`. :math:`\lambda` is the smoothness. The penalty counts in
-units of the image's energy :math:`\|x\|^2` (which is 1 after normalisation), so that pictures with values
-up to 255 and pictures with values up to 1 are treated alike. The bending energy leaves affine maps free;
-the mean squared displacement of the pixels, with its tiny weight :math:`\varepsilon`, keeps even those
-from wandering where the pictures say nothing.
+with the smoothness :math:`\lambda`. The bending energy leaves affine maps free; the mean squared
+displacement of the pixels, with its tiny weight :math:`\varepsilon`, keeps even those from drifting
+where the pictures say nothing. A learned prior (`dikmeans.kmeans.deformation_prior`) gives one
+matrix :math:`Q_k` per centroid.
 
 Data flows one way: pictures -> pyramid -> stages of the solver -> costs and parameters.
 """
@@ -17,77 +18,55 @@ Data flows one way: pictures -> pyramid -> stages of the solver -> costs and par
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Literal
 
 import numpy as np
 
+from dikmeans._typing import BoolArray, DType, FloatArray, IntArray
+from dikmeans.parallel.threads import run_threads, single_blas_thread
+from dikmeans.registration.batches import BATCH_PIXELS
+from dikmeans.registration.measure import Change, Direction, PairFits, energies_of
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
 from dikmeans.registration.pyramid import build_pyramid, pyramid_grids
-from dikmeans.registration.solvers import Solver, Stage, Status
-from dikmeans.parallel.threads import run_threads, single_blas_thread
-from dikmeans.registration.warps import Affine, Warp
 from dikmeans.registration.sampling import (
     PADDING,
     Sampler,
     back_project,
     make_sampler,
     pad,
+    padded_shape,
     render_pairs,
     render_places,
+    unpad,
 )
+from dikmeans.registration.solvers import Solver, Stage, Status
+from dikmeans.registration.warps import Affine, Border, Warp
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016
 # The smoothness that a solver's model of the objective assumes at least.
-PRIOR_SMOOTHNESS = 0.1
+MIN_MODEL_SMOOTHNESS = 0.1
+# With the assignment settled, a fall of the inertia by this many times the tolerance is enough.
+SETTLED = 10.0
 
-# An image of less energy is black: one over it would leave no room for a centroid in single precision.
-BLACK = 1e-30
-
-DIRECTIONS = ("image-to-centroid", "centroid-to-image")
-
-
-def energies_of(images: np.ndarray) -> np.ndarray:
-    """Squared norm of each image (n, C, rows, columns), the unit of its costs; 1 for a black one."""
-    energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
-    energies[energies < BLACK] = 1.0
-    return energies
-
-
-class Fits(NamedTuple):
-    """Alignments of n images with K centroids.
-
-    Attributes
-    ----------
-    costs : float64 array of shape (n, K)
-    deltas : float32 array of shape (n, K, 2, n_basis)
-        Parameters less the identity.
-    status : int8 array of shape (n, K)
-        Values of `Status`.
-    """
-
-    costs: np.ndarray
-    deltas: np.ndarray
-    status: np.ndarray
+StageKey = tuple[int, bool]
+"""Pyramid level, and whether the stage is affine."""
 
 
 @dataclass(frozen=True)
 class CentroidBank:
-    """Centroids as the solver wants them: on the levels, with the curvature, of the stages to come.
+    """Centroids as the solver needs them: on the levels, with the curvature, of coming stages."""
 
-    A bank made for warm starts holds only what those need.
-    """
-
-    pictures: np.ndarray
-    levels: tuple[np.ndarray, ...]
-    problems: dict[tuple[int, bool], Problem]
-    curvatures: dict[tuple[int, bool], np.ndarray]
+    pictures: FloatArray
+    levels: tuple[FloatArray, ...]
+    problems: dict[StageKey, Problem]
+    curvatures: dict[StageKey, FloatArray]
 
 
 class WarpedMeasure:
-    r"""The measure with its solver, for pictures of one shape.
+    r"""The measure with its solver, evaluated by compiled loops.
 
-    Internally pictures are (n, C, rows, columns) arrays of float32.
+    See `dikmeans.registration.measure.Measure` for its methods.
 
     Parameters
     ----------
@@ -96,45 +75,57 @@ class WarpedMeasure:
     direction : {"image-to-centroid", "centroid-to-image"}
     border : {"zero", "edge"}
     solver : Solver
-    stiffness : array of shape (K, 2 n_basis, 2 n_basis), optional
-        A penalty for each centroid, in place of smoothness times bending: the cost of a warp is then
-        :math:`\delta^T Q_k\,\delta` in units of the image's energy, where :math:`\delta` are its
-        parameters less the identity, those of the rows before those of the columns.
+    unit_norm : bool, default=False
+        Whether centroids are constrained to unit norm.
+    precision : array of shape (K, 2 n_basis, 2 n_basis), optional
+        A learned penalty :math:`Q_k` for each centroid, in place of smoothness times bending.
+        Parameters of rows come before those of columns.
     """
 
-    dtype: Any = np.float32
-    exact = False
-    # pixels of images that `fit` should get at once, one call at a time; None: as suits threads and caches
-    chunk_pixels: int | None = None
+    needs_pixel_variance = False
+    batch_pixels = BATCH_PIXELS
+    max_threads: int | None = None
+    centroid_update: Literal["mean", "least-squares"]
 
     def __init__(
         self,
         warp: Warp,
         *,
         smoothness: float,
-        direction: str,
-        border: str,
+        direction: Direction,
+        border: Border,
         solver: Solver,
-        stiffness: np.ndarray | None = None,
+        unit_norm: bool = False,
+        precision: FloatArray | None = None,
     ):
         self.warp = warp
         self.smoothness = smoothness
-        self.direction = direction
-        self.border = border
+        self.direction: Direction = direction
+        self.border: Border = border
         self.solver = solver
+        self.unit_norm = unit_norm
+        self.centroid_update = "mean" if direction == "image-to-centroid" else "least-squares"
         self._grids = pyramid_grids(warp.grid.shape)
         affine = Affine(warp.grid.shape)
-        self._families = {False: warp, True: affine}
+        self._families: dict[bool, Warp] = {False: warp, True: affine}
         self._embedding = warp.embed_affine(np.eye(affine.n_basis))
         self._bending = warp.bending + DISPLACEMENT_WEIGHT * warp.displacement
-        self._stiffness = self._uniform(smoothness)[None] if stiffness is None else stiffness
+        self._precision = (
+            self._bending_penalty(smoothness)[None] if precision is None else precision
+        )
         self._cold = solver.cold_stages(len(self._grids))
         self._warm = solver.warm_stages()
-        stages = (*self._cold, *self._warm, Stage(0, False, 0))
         self._samplers = {
-            (stage.level, stage.affine): make_sampler(self._families[stage.affine], self._grids[stage.level])
-            for stage in stages
+            (stage.level, stage.affine): make_sampler(
+                self._families[stage.affine], self._grids[stage.level]
+            )
+            for stage in (*self._cold, *self._warm, Stage(0, False, 0))
         }
+
+    @property
+    def dtype(self) -> DType:
+        """Single precision."""
+        return np.dtype(np.float32)
 
     @property
     def n_basis(self) -> int:
@@ -146,266 +137,281 @@ class WarpedMeasure:
         """How the sharp pictures are sampled."""
         return self._samplers[0, False]
 
-    def _uniform(self, smoothness: float) -> np.ndarray:
+    # -- penalties -----------------------------------------------------------------------------
+
+    def _bending_penalty(self, smoothness: float) -> FloatArray:
         """Smoothness times bending as a matrix for the parameters of both axes."""
         return np.kron(np.eye(2), smoothness * self._bending)
 
-    def _stiffness_of(self, numbers: np.ndarray) -> np.ndarray:
-        """Penalty matrices of the centroids with these numbers; one for all unless each has its own."""
-        shared = len(self._stiffness) == 1
-        return self._stiffness[np.zeros_like(numbers) if shared else numbers]
+    def _penalties(self, columns: IntArray) -> FloatArray:
+        """Penalty matrices of these centroids; all alike unless each has its own."""
+        shared = len(self._precision) == 1
+        return self._precision[np.zeros_like(columns) if shared else columns]
 
-    def _problem(self, key: tuple[int, bool], numbers: np.ndarray) -> Problem:
-        """The stage `key` (level, affine) for the centroids with these numbers."""
+    def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:
+        """Cost of warps (n, 2, n_basis) of the centroids `columns`, for images of unit energy."""
+        flat = deltas.reshape(len(deltas), -1).astype(float)
+        costs = np.empty(len(flat))
+        for k in np.unique(columns):
+            (matrix,) = self._penalties(np.array([k]))
+            rows = columns == k
+            costs[rows] = np.einsum("ni,ij,nj->n", flat[rows], matrix, flat[rows], optimize=True)
+        return costs
+
+    def _problem(self, key: StageKey, columns: IntArray) -> Problem:
+        """The objective of a stage for these centroids."""
         level, affine = key
         # a coarse level sums over fewer pixels; the balance of data and penalty stays the same
         share = self._grids[level].n_pixels / self._grids[0].n_pixels
-        penalties = share * self._stiffness_of(numbers)
-        # stiffer than a slight stiffness already, or made so
-        lacking = share * self._uniform(max(PRIOR_SMOOTHNESS - self.smoothness, 0.0))
+        penalties = share * self._penalties(columns)
+        # what the solver expects where the pictures say nothing is never quite free
+        lacking = share * self._bending_penalty(max(MIN_MODEL_SMOOTHNESS - self.smoothness, 0.0))
         priors = penalties + lacking
         if affine:
             embedding = np.kron(np.eye(2), self._embedding)
-            penalties, priors = (embedding.T @ matrices @ embedding for matrices in (penalties, priors))
+            penalties, priors = (embedding.T @ q @ embedding for q in (penalties, priors))
         return Problem(self._samplers[key], penalties.astype(np.float32), priors.astype(np.float32))
 
-    def bank(
-        self, centroids: np.ndarray, *, warm: bool = False, numbers: np.ndarray | None = None
-    ) -> CentroidBank:
-        """Prepare centroids (K, C, rows, columns) for any number of calls of `fit`.
+    # -- alignment -----------------------------------------------------------------------------
 
-        Parameters
-        ----------
-        centroids : array of shape (K, C, rows, columns)
-        warm : bool
-            Whether `fit` will be called with warm starts only.
-        numbers : int array of shape (K,), optional
-            Which centroids these are, where each has a stiffness of its own; by default the first K.
-        """
+    def bank(
+        self, centroids: FloatArray, *, warm: bool = False, columns: IntArray | None = None
+    ) -> CentroidBank:
+        """Centroids on all pyramid levels, with the curvature that the solver starts from."""
         centroids = np.ascontiguousarray(centroids, dtype=np.float32)
         stages = self._warm if warm else (*self._cold, *self._warm)
         grids = self._grids[: 1 + max(stage.level for stage in stages)]
         levels = build_pyramid(centroids, grids, self.border)
         keys = {(stage.level, stage.affine) for stage in (*stages, Stage(0, False, 0))}
-        if numbers is None:
-            numbers = np.arange(len(centroids))
+        if columns is None:
+            columns = np.arange(len(centroids))
         with single_blas_thread():
-            problems = {key: self._problem(key, numbers) for key in keys}
+            problems = {key: self._problem(key, columns) for key in keys}
             curvatures = {key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys}
         return CentroidBank(centroids, levels, problems, curvatures)
 
-    def fit(
+    def align(
         self,
-        images: np.ndarray,
+        images: FloatArray,
         bank: CentroidBank,
         *,
-        start: np.ndarray | None = None,
-        keep: np.ndarray | None = None,
+        start: FloatArray | None = None,
+        keep: IntArray | None = None,
         prune: float = np.inf,
-    ) -> Fits:
-        """Align every image with every centroid.
-
-        Parameters
-        ----------
-        images : array of shape (n, C, rows, columns)
-        bank : CentroidBank
-        start : array of shape (n, K, 2, n_basis), optional
-            Warm start: parameters less the identity. Without it every pair starts from the identity.
-        keep : int array of shape (n,), optional
-            With a warm start: a centroid per image that is refined in any case.
-        prune : float
-            A pair is refined on the sharp pictures only if its cost before is at most `prune` times
-            that of the image's best pair.
-        """
+    ) -> PairFits:
+        """Align every image with every centroid: coarse to fine, or from a warm start."""
         images = np.ascontiguousarray(images, dtype=np.float32)
-        energies = energies_of(images)
+        descent = _Descent(self, images, bank, start)
         if start is None:
-            fits = self._fit_cold(images, bank, energies, prune)
+            descent.run_cold(self._cold, prune)
+            descent.retry_from_identity(self._warm)
         else:
-            fits = self._fit_warm(images, bank, energies, start, keep, prune)
-        fits.costs[:] *= energies[:, None]
-        return fits
+            descent.run_warm(self._warm, keep, prune)
+        return descent.result()
 
-    def _fit_cold(self, images: np.ndarray, bank: CentroidBank, energies: np.ndarray, prune: float) -> Fits:
-        n, k = len(images), len(bank.pictures)
-        levels = build_pyramid(images, self._grids, self.border)
-        fits = _blank_fits(n, k, self.n_basis)
-        costs, status = np.empty(n * k, np.float32), fits.status.reshape(-1)
-        deltas = fits.deltas.reshape(n * k, 2, -1)
-        active = np.arange(n * k)
-        coarsest, pruned = self._cold[0].level, False
-        for stage in self._cold:
-            if stage.level < coarsest and not pruned:  # once: a row must not depend on its batch
-                active = np.flatnonzero(_near_best(costs.reshape(n, k), prune))
-                pruned = True
-            pairs = self._pairs(levels[stage.level], bank.levels[stage.level], energies)
-            self._run(stage, pairs, bank, active, deltas, costs, status)
-        sharp = self._pairs(images, bank.pictures, energies)
-        self._retry_from_identity(sharp, bank, active, deltas, costs, status)
-        self._judge_unrefined(sharp, bank, active, deltas, costs, status)
-        fits.costs[:] = costs.reshape(n, k)
-        return fits
-
-    def _fit_warm(
-        self,
-        images: np.ndarray,
-        bank: CentroidBank,
-        energies: np.ndarray,
-        start: np.ndarray,
-        keep: np.ndarray | None,
-        prune: float,
-    ) -> Fits:
-        n, k = len(images), len(bank.pictures)
-        fits = _blank_fits(n, k, self.n_basis)
-        fits.deltas[:] = start
-        deltas, status = fits.deltas.reshape(n * k, 2, -1), fits.status.reshape(-1)
-        status[:] = Status.PRUNED
-        sharp = self._pairs(images, bank.pictures, energies)
-        costs = self._evaluate(bank.problems[0, False], sharp, deltas)
-        chosen = _near_best(costs.reshape(n, k), prune)
-        if keep is not None:
-            chosen[np.arange(n), keep] = True
-        for stage in self._warm:
-            self._run(stage, sharp, bank, np.flatnonzero(chosen), deltas, costs, status)
-        fits.costs[:] = costs.reshape(n, k)
-        return fits
-
-    def _run(
-        self,
-        stage: Stage,
-        pairs: Pairs,
-        bank: CentroidBank,
-        active: np.ndarray,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
-    ) -> None:
-        """One stage on the `active` pairs; an affine stage starts from the identity."""
-        key = (stage.level, stage.affine)
-        problem, curvature = bank.problems[key], bank.curvatures[key]
-        some = np.zeros((len(active), 2, problem.n_basis), np.float32) if stage.affine else deltas[active]
-        some, costs[active], status[active] = self._minimise(
-            problem, pairs.subset(active), curvature, stage.evaluations, some
-        )
-        deltas[active] = some @ self._embedding.T.astype(np.float32) if stage.affine else some
-
-    def _retry_from_identity(
-        self,
-        pairs: Pairs,
-        bank: CentroidBank,
-        active: np.ndarray,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
-    ) -> None:
-        """Pairs that the coarse stages led astray start anew: no cost exceeds the identity's."""
-        unmoved = np.empty(len(active), np.float32)
-        unmoved_costs(pairs.subset(active), self.warp.grid.shape, PADDING, unmoved)
-        astray = active[unmoved < costs[active]]
-        if len(astray):
-            deltas[astray] = 0
-            for stage in self._warm:
-                self._run(stage, pairs, bank, astray, deltas, costs, status)
-
-    def _judge_unrefined(
-        self,
-        pairs: Pairs,
-        bank: CentroidBank,
-        active: np.ndarray,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
-    ) -> None:
-        """Cost on the sharp pictures of the pairs that were pruned, as far as they got."""
-        pruned = np.setdiff1d(np.arange(len(costs)), active, assume_unique=True)
-        costs[pruned] = self._evaluate(bank.problems[0, False], pairs.subset(pruned), deltas[pruned])
-        status[pruned] = Status.PRUNED
-
-    def _pairs(self, images: np.ndarray, centroids: np.ndarray, energies: np.ndarray) -> Pairs:
-        """All pairs of images with centroids, image by image, on one level."""
-        n, k = len(images), len(centroids)
-        image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        warped_image = self.direction == "image-to-centroid"
-        templates, targets = (images, centroids) if warped_image else (centroids, images)
-        return Pairs(
-            templates=pad(templates, self.border),
-            targets=np.ascontiguousarray(targets.reshape(*targets.shape[:2], -1)),
-            template_of=image_of if warped_image else centroid_of,
-            target_of=centroid_of if warped_image else image_of,
-            centroid_of=centroid_of,
-            gain=(1 / energies[image_of]).astype(np.float32),
-        )
-
-    def penalty(self, deltas: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """What warps (n, 2, n_basis) of the centroids `labels` cost, for images of unit energy."""
-        flat = deltas.reshape(len(deltas), -1).astype(float)
-        costs = np.empty(len(flat))
-        for k in np.unique(labels):
-            (matrix,) = self._stiffness_of(np.array([k]))
-            rows = labels == k
-            costs[rows] = np.einsum("ni,ij,nj->n", flat[rows], matrix, flat[rows], optimize=True)
-        return costs
-
-    # -- the work on pixels ----------------------------------------------------------------------
-
-    def _evaluate(self, problem: Problem, pairs: Pairs, deltas: np.ndarray) -> np.ndarray:
+    def evaluate(self, problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
         """Cost of every pair at its `deltas`."""
         costs = np.empty(len(deltas), np.float32)
         evaluate_pairs(problem, pairs, deltas, costs)
         return costs
 
-    def _minimise(
-        self, problem: Problem, pairs: Pairs, curvature: np.ndarray, evaluations: int, deltas: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Parameters, costs and status of every pair after a descent from its `deltas`, which may be lost."""
+    def minimize(
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        curvature: FloatArray,
+        evaluations: int,
+        deltas: FloatArray,
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Parameters, costs and status after a descent from `deltas`, which may be overwritten."""
         costs, status = np.empty(len(deltas), np.float32), np.empty(len(deltas), np.int8)
-        self.solver.minimise(problem, pairs, curvature, evaluations, deltas, costs, status)
+        self.solver.minimize(problem, pairs, curvature, evaluations, deltas, costs, status)
         return deltas, costs, status
 
-    def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
-        """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis) for each i."""
+    # -- rendering -----------------------------------------------------------------------------
+
+    def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
+        """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis)."""
         out = np.empty((len(which), pictures.shape[1], self.warp.grid.n_pixels), np.float32)
         templates = pad(pictures, self.border)
         render_pairs(self.sampler, templates, np.asarray(which), np.ascontiguousarray(deltas), out)
         return out.reshape(len(which), *pictures.shape[1:])
 
-    def back_project(
-        self,
-        templates: np.ndarray,
-        targets: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        deltas: np.ndarray,
-        push: np.ndarray,
-        mass: np.ndarray,
-        n_jobs: int | None = None,
-    ) -> None:
-        """Sums over images for the centroid update; see `dikmeans.registration.sampling.back_project`."""
-
-        def project(members: np.ndarray) -> None:
-            back_project(self.sampler, templates, targets, members, labels, weights, deltas, push, mass)
-
-        # a thread a cluster: each sum belongs to one thread, and keeps the order of the images
-        run_threads(project, [np.flatnonzero(labels == k) for k in range(len(templates))], n_jobs)
-
-    def render_at(self, pictures: np.ndarray, pixels: np.ndarray) -> np.ndarray:
+    def render_at(self, pictures: FloatArray, pixels: FloatArray) -> FloatArray:
         """``pictures[i]`` (C, rows, columns) at its own places ``pixels[i]`` (rows, columns, 2)."""
         out = np.empty((*pictures.shape[:2], self.warp.grid.n_pixels), np.float32)
         places = np.moveaxis(pixels.reshape(len(pixels), -1, 2), 2, 1) + PADDING
         render_places(self.sampler, pad(pictures, self.border), places.astype(np.float32), out)
         return out.reshape(pictures.shape)
 
+    def back_project(
+        self,
+        centroids: FloatArray,
+        images: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        deltas: FloatArray,
+        n_jobs: int | None,
+    ) -> tuple[FloatArray, FloatArray]:
+        r"""Sums over the members of each cluster, for the update of warped centroids.
 
-def _blank_fits(n: int, k: int, n_basis: int) -> Fits:
-    return Fits(
-        costs=np.empty((n, k)),
-        deltas=np.zeros((n, k, 2, n_basis), np.float32),
-        status=np.zeros((n, k), np.int8),
-    )
+        Returns
+        -------
+        push : float64 array of shape (K, C, rows, columns)
+            :math:`\sum_i w_i W_i^T (x_i - W_i \mu)`.
+        mass : float64 array of shape (K, 1, rows, columns)
+            :math:`\sum_i w_i W_i^T 1`.
+        """
+        templates = pad(centroids, self.border)
+        targets = images.reshape(*images.shape[:2], -1)
+        push = np.zeros(templates.shape)
+        mass = np.zeros((len(templates), templates.shape[2]))
+        self._back_project(templates, targets, labels, weights, deltas, push, mass, n_jobs)
+        padded = padded_shape(centroids)
+        return (
+            unpad(push.reshape(len(push), -1, *padded), self.border),
+            unpad(mass.reshape(len(mass), 1, *padded), self.border),
+        )
+
+    def _back_project(
+        self,
+        templates: FloatArray,
+        targets: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        deltas: FloatArray,
+        push: FloatArray,
+        mass: FloatArray,
+        n_jobs: int | None,
+    ) -> None:
+        """Add both sums, on padded pictures, to `push` and `mass`."""
+
+        def project(members: IntArray) -> None:
+            back_project(
+                self.sampler, templates, targets, members, labels, weights, deltas, push, mass
+            )
+
+        # one thread per cluster: each sum belongs to one thread and keeps the order of the images
+        run_threads(project, [np.flatnonzero(labels == k) for k in range(len(templates))], n_jobs)
+
+    # -- convergence ---------------------------------------------------------------------------
+
+    def stop_reason(self, change: Change, tol: float) -> str:
+        """The inertia hardly falls, or falls slowly while hardly any image moves."""
+        fall = change.inertia_before - change.inertia
+        if fall <= tol * change.inertia_before:
+            return "the inertia fell by less than tol"
+        is_slow = fall <= SETTLED * tol * change.inertia_before
+        if is_slow and change.moved <= tol * change.n_images:
+            return "hardly any image changed its cluster"
+        return ""
 
 
-def _near_best(costs: np.ndarray, prune: float) -> np.ndarray:
-    """Which pairs cost at most `prune` times their image's best."""
-    if np.isinf(prune):
-        return np.ones(costs.shape, bool)
-    return costs <= prune * costs.min(axis=1, keepdims=True)
+class _Descent:
+    """All pairs of some images with all centroids of a bank, on their way to the best warp.
+
+    Pairs are numbered image by image. `deltas`, `costs` and `status` hold what each has reached.
+    """
+
+    def __init__(
+        self,
+        measure: WarpedMeasure,
+        images: FloatArray,
+        bank: CentroidBank,
+        start: FloatArray | None,
+    ):
+        self._measure, self._images, self._bank = measure, images, bank
+        self._energies = energies_of(images)
+        self._shape = len(images), len(bank.pictures)
+        n_pairs = len(images) * len(bank.pictures)
+        if start is None:
+            self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
+        else:
+            self._deltas = np.array(start, np.float32).reshape(n_pairs, 2, -1)
+        self._costs = np.empty(n_pairs, np.float32)
+        self._status = np.full(n_pairs, Status.PRUNED, np.int8)
+
+    def run_cold(self, stages: tuple[Stage, ...], prune: float) -> None:
+        """Coarse to fine; pairs that are hopeless after the coarsest level are not refined."""
+        measure, bank = self._measure, self._bank
+        levels = build_pyramid(self._images, measure._grids, measure.border)
+        active, pruned = np.arange(len(self._costs)), False
+        for stage in stages:
+            if stage.level < stages[0].level and not pruned:
+                # once only: later, what is kept would depend on the other images of the batch
+                active, pruned = np.flatnonzero(self._near_best(prune)), True
+            pairs = self._pairs(levels[stage.level], bank.levels[stage.level])
+            self._run(stage, pairs, active)
+        self._active, self._sharp = active, self._pairs(self._images, bank.pictures)
+
+    def retry_from_identity(self, stages: tuple[Stage, ...]) -> None:
+        """Start again where coarse stages led astray; then cost the pruned pairs as they are.
+
+        No cost of a refined pair exceeds that of the identity.
+        """
+        active, sharp = self._active, self._sharp
+        unmoved = np.empty(len(active), np.float32)
+        unmoved_costs(sharp.subset(active), self._measure.warp.grid.shape, PADDING, unmoved)
+        astray = active[unmoved < self._costs[active]]
+        if len(astray):
+            self._deltas[astray] = 0
+            for stage in stages:
+                self._run(stage, sharp, astray)
+        pruned = np.setdiff1d(np.arange(len(self._costs)), active, assume_unique=True)
+        self._costs[pruned] = self._measure.evaluate(
+            self._bank.problems[0, False], sharp.subset(pruned), self._deltas[pruned]
+        )
+        self._status[pruned] = Status.PRUNED
+
+    def run_warm(self, stages: tuple[Stage, ...], keep: IntArray | None, prune: float) -> None:
+        """Refine the promising pairs, and each image's `keep`, on the sharp pictures alone."""
+        sharp = self._pairs(self._images, self._bank.pictures)
+        self._costs = self._measure.evaluate(self._bank.problems[0, False], sharp, self._deltas)
+        chosen = self._near_best(prune)
+        if keep is not None:
+            chosen[np.arange(len(chosen)), keep] = True
+        for stage in stages:
+            self._run(stage, sharp, np.flatnonzero(chosen))
+
+    def result(self) -> PairFits:
+        """What the pairs have reached, by image and centroid."""
+        costs = self._costs.reshape(self._shape).astype(np.float64) * self._energies[:, None]
+        deltas = self._deltas.reshape(*self._shape, 2, -1)
+        return PairFits(costs, deltas, self._status.reshape(self._shape))
+
+    def _run(self, stage: Stage, pairs: Pairs, active: IntArray) -> None:
+        """One stage on the `active` pairs; an affine stage starts from the identity."""
+        key = (stage.level, stage.affine)
+        problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
+        if stage.affine:
+            start = np.zeros((len(active), 2, problem.n_basis), np.float32)
+        else:
+            start = self._deltas[active]
+        reached, self._costs[active], self._status[active] = self._measure.minimize(
+            problem, pairs.subset(active), curvature, stage.evaluations, start
+        )
+        if stage.affine:
+            reached = reached @ self._measure._embedding.T.astype(np.float32)
+        self._deltas[active] = reached
+
+    def _pairs(self, images: FloatArray, centroids: FloatArray) -> Pairs:
+        """All pairs of images with centroids on one level, image by image."""
+        n, k = self._shape
+        image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        image_is_warped = self._measure.direction == "image-to-centroid"
+        templates, targets = (images, centroids) if image_is_warped else (centroids, images)
+        return Pairs(
+            templates=pad(templates, self._measure.border),
+            targets=np.ascontiguousarray(targets.reshape(*targets.shape[:2], -1)),
+            template_of=image_of if image_is_warped else centroid_of,
+            target_of=centroid_of if image_is_warped else image_of,
+            centroid_of=centroid_of,
+            gain=(1 / self._energies[image_of]).astype(np.float32),
+        )
+
+    def _near_best(self, prune: float) -> BoolArray:
+        """Which pairs cost at most `prune` times their image's best, shape (n, K)."""
+        if np.isinf(prune):
+            return np.ones(self._shape, bool)
+        costs = self._costs.reshape(self._shape)
+        return costs <= prune * costs.min(axis=1, keepdims=True)

@@ -19,22 +19,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
 
+from dikmeans._typing import FloatArray
+from dikmeans.parameters import InvalidParameterError
 from dikmeans.registration.grid import Grid
+
+Border = Literal["zero", "edge"]
+"""What lies outside a picture: zeros, or its edge pixels continued."""
 
 MIN_LANDMARKS, MAX_LANDMARKS, AUTO_LANDMARKS = 2, 12, 4
 
 
 class Expansion(NamedTuple):
-    r"""Warps written out as functions of the point: :math:`F(p) = \sum_j U(|p - s_j|)\,w_j + (1, p)\,a`.
+    r"""Warps as functions of the point: :math:`F(p) = \sum_j U(|p - s_j|)\,w_j + (1, p)\,a`.
 
     Attributes
     ----------
-    centres : array of shape (l, 2)
+    centers : array of shape (l, 2)
         The points :math:`s_j`; none for affine maps.
     radial : array of shape (..., l, 2)
         The weights :math:`w`.
@@ -42,9 +47,9 @@ class Expansion(NamedTuple):
         The coefficients :math:`a`. Along a flat axis the map is the identity.
     """
 
-    centres: np.ndarray
-    radial: np.ndarray
-    affine: np.ndarray
+    centers: FloatArray
+    radial: FloatArray
+    affine: FloatArray
 
 
 class Warp(ABC):
@@ -62,24 +67,24 @@ class Warp(ABC):
         self.grid = Grid.of(shape)
 
     @abstractmethod
-    def basis(self, points: np.ndarray) -> np.ndarray:
+    def basis(self, points: FloatArray) -> FloatArray:
         """Basis functions at frame points (m, 2): the matrix Phi, shape (m, n_basis), float64."""
 
     @property
     @abstractmethod
-    def identity(self) -> np.ndarray:
+    def identity(self) -> FloatArray:
         """Parameters of the warp that moves nothing, shape (n_basis, 2)."""
 
     @abstractmethod
-    def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
+    def embed_affine(self, coefficients: FloatArray) -> FloatArray:
         """Parameters of this family for the affine map `coefficients` (see `Affine`)."""
 
-    def expansion(self, parameters: np.ndarray) -> Expansion:
+    def expansion(self, parameters: FloatArray) -> Expansion:
         """The warps of `parameters` (..., n_basis, 2), written out for use at any point."""
         weights = np.asarray(parameters, dtype=float)
         return self._expand(np.zeros((0, 2)), np.zeros((*weights.shape[:-2], 0, 2)), weights)
 
-    def _expand(self, centres: np.ndarray, radial: np.ndarray, live: np.ndarray) -> Expansion:
+    def _expand(self, centers: FloatArray, radial: FloatArray, live: FloatArray) -> Expansion:
         """An expansion from the coefficients of a constant and the live coordinates."""
         axes = list(self.grid.live_axes)
         affine = np.zeros((*live.shape[:-2], 3, 2))
@@ -87,7 +92,7 @@ class Warp(ABC):
         for axis in {0, 1}.difference(axes):
             radial[..., axis] = affine[..., axis] = 0
             affine[..., 1 + axis, axis] = 1
-        return Expansion(centres, radial, affine)
+        return Expansion(centers, radial, affine)
 
     @property
     def n_basis(self) -> int:
@@ -95,17 +100,17 @@ class Warp(ABC):
         return len(self.identity)
 
     @cached_property
-    def bending(self) -> np.ndarray:
+    def bending(self) -> FloatArray:
         r"""Bending energy as a matrix: :math:`\mathrm{bending}(\nu) = \mathrm{tr}(\nu^T B \nu)`."""
         return np.zeros((self.n_basis, self.n_basis))
 
     @cached_property
-    def displacement(self) -> np.ndarray:
-        """Mean squared displacement of the pixels as a matrix, a quadratic form in nu - identity."""
+    def displacement(self) -> FloatArray:
+        """Mean squared displacement of the pixels: the matrix of a form in nu - identity."""
         phi = self.basis(self.grid.points())
         return phi.T @ phi / len(phi)
 
-    def coordinates(self, parameters: np.ndarray, grid: Grid | None = None) -> np.ndarray:
+    def coordinates(self, parameters: FloatArray, grid: Grid | None = None) -> FloatArray:
         """Where each pixel takes its value from: frame points (..., rows, columns, 2).
 
         Parameters
@@ -119,10 +124,10 @@ class Warp(ABC):
         moved = self.basis(points) @ (np.asarray(parameters, dtype=float) - self.identity)
         return (points + moved).reshape(*moved.shape[:-2], *grid.shape, 2)
 
-    def jacobian_determinant(self, parameters: np.ndarray) -> np.ndarray:
+    def jacobian_determinant(self, parameters: FloatArray) -> FloatArray:
         """Determinant of the warp's derivative at each pixel; <= 0 where the picture folds.
 
-        Differences between neighbouring pixels; along a flat axis the derivative is 1.
+        Differences between neighboring pixels; along a flat axis the derivative is 1.
         """
         coordinates = self.coordinates(parameters)
         derivative = np.zeros((*coordinates.shape, 2))
@@ -134,7 +139,7 @@ class Warp(ABC):
                 derivative[..., axis, axis] = 1.0
         return np.linalg.det(derivative)
 
-    def bending_energy(self, parameters: np.ndarray) -> np.ndarray:
+    def bending_energy(self, parameters: FloatArray) -> FloatArray:
         """Bending energy of each set of parameters (..., n_basis, 2)."""
         nu = np.asarray(parameters, dtype=float)
         return np.einsum("...ia,ij,...ja->...", nu, self.bending, nu)
@@ -145,20 +150,20 @@ class NoWarp(Warp):
 
     name = "none"
 
-    def basis(self, points: np.ndarray) -> np.ndarray:
+    def basis(self, points: FloatArray) -> FloatArray:
         """No basis function at all."""
         return np.zeros((len(points), 0))
 
     @property
-    def identity(self) -> np.ndarray:
+    def identity(self) -> FloatArray:
         """The empty set of parameters."""
         return np.zeros((0, 2))
 
-    def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
+    def embed_affine(self, coefficients: FloatArray) -> FloatArray:
         """Nothing to embed."""
         return np.zeros((*np.shape(coefficients)[:-2], 0, 2))
 
-    def expansion(self, parameters: np.ndarray) -> Expansion:
+    def expansion(self, parameters: FloatArray) -> Expansion:
         """The identity, as an affine map."""
         affine = Affine(self.grid.shape)
         return affine.expansion(
@@ -174,17 +179,17 @@ class Affine(Warp):
 
     name = "affine"
 
-    def basis(self, points: np.ndarray) -> np.ndarray:
+    def basis(self, points: FloatArray) -> FloatArray:
         """A constant and the live coordinates."""
         return np.column_stack([np.ones(len(points)), points[:, list(self.grid.live_axes)]])
 
     @property
-    def identity(self) -> np.ndarray:
+    def identity(self) -> FloatArray:
         """Zero shift, unit matrix."""
         axes = list(self.grid.live_axes)
         return np.vstack([np.zeros((1, 2)), np.eye(2)[axes]])
 
-    def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
+    def embed_affine(self, coefficients: FloatArray) -> FloatArray:
         """An affine map is its own embedding."""
         return np.asarray(coefficients)
 
@@ -193,8 +198,8 @@ class ThinPlate(Warp):
     r"""Thin-plate splines on a rectangular grid of landmarks.
 
     The landmarks :math:`s_1 \dots s_l` lie at equal distances from edge to edge of the frame and go
-    to :math:`\nu_1 \dots \nu_l`. Of all maps with :math:`F(s_j) = \nu_j` the spline is the one with the
-    least bending energy; it is
+    to :math:`\nu_1 \dots \nu_l`. Of all maps with :math:`F(s_j) = \nu_j` the spline is the one with
+    the least bending energy; it is
 
     .. math::
         F(p) = \sum_j U(|p - s_j|)\, w_j + (1, p)\, a, \qquad U(r) = r^2 \log r^2,
@@ -222,7 +227,8 @@ class ThinPlate(Warp):
         self.landmarks = landmarks
         half = [n / max(shape) for n in shape]
         sides = [
-            np.linspace(-h, h, g) if g > 1 else np.zeros(1) for h, g in zip(half, landmarks, strict=True)
+            np.linspace(-h, h, g) if g > 1 else np.zeros(1)
+            for h, g in zip(half, landmarks, strict=True)
         ]
         self._positions = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
         self._affine = Affine(shape)
@@ -236,18 +242,18 @@ class ThinPlate(Warp):
         )
         self._weights = linalg.inv(system)[:, : len(self._positions)]
 
-    def basis(self, points: np.ndarray) -> np.ndarray:
+    def basis(self, points: FloatArray) -> FloatArray:
         """The cardinal functions of the spline: function j is 1 at landmark j, 0 at the others."""
         functions = [_radial(points, self._positions), self._affine.basis(points)]
         return np.concatenate(functions, axis=1) @ self._weights
 
     @property
-    def identity(self) -> np.ndarray:
+    def identity(self) -> FloatArray:
         """Every landmark where it is."""
         return self._positions
 
     @cached_property
-    def bending(self) -> np.ndarray:
+    def bending(self) -> FloatArray:
         """The bending matrix; affine maps are its null space."""
         n = len(self._positions)
         block = self._weights[:n]
@@ -256,24 +262,24 @@ class ThinPlate(Warp):
         values, vectors = linalg.eigh((block + block.T) / 2)
         return (vectors * np.maximum(values, 0)) @ vectors.T
 
-    def embed_affine(self, coefficients: np.ndarray) -> np.ndarray:
+    def embed_affine(self, coefficients: FloatArray) -> FloatArray:
         """The images of the landmarks under the affine map: the spline then is that map."""
         return self._affine.basis(self._positions) @ np.asarray(coefficients)
 
-    def expansion(self, parameters: np.ndarray) -> Expansion:
+    def expansion(self, parameters: FloatArray) -> Expansion:
         """The spline's weights and its affine part."""
         weights = self._weights @ np.asarray(parameters, dtype=float)
         n = len(self._positions)
         return self._expand(self._positions, weights[..., :n, :], weights[..., n:, :])
 
 
-def _radial(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """U(r) = r^2 log r^2 between all points and centres."""
-    squared = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=-1)
+def _radial(points: FloatArray, centers: FloatArray) -> FloatArray:
+    """U(r) = r^2 log r^2 between all points and centers."""
+    squared = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=-1)
     return squared * np.log(np.where(squared > 0, squared, 1.0))
 
 
-def resolve_landmarks(landmarks: Any, shape: tuple[int, int]) -> tuple[int, int]:
+def resolve_landmarks(landmarks: object, shape: tuple[int, int]) -> tuple[int, int]:
     """Rows and columns of the landmark grid on pictures of `shape`.
 
     Parameters
@@ -296,28 +302,33 @@ def resolve_landmarks(landmarks: Any, shape: tuple[int, int]) -> tuple[int, int]
         for axis, side in enumerate(sides):
             most = min(MAX_LANDMARKS, shape[axis])
             if not flat[axis] and not MIN_LANDMARKS <= side <= most:
-                raise ValueError(
-                    f"landmarks={landmarks!r} does not fit pictures of {shape[0]} x {shape[1]} "
-                    f"pixels: {('rows', 'columns')[axis]} must be from {MIN_LANDMARKS} to {most}."
+                raise InvalidParameterError(
+                    "landmarks",
+                    landmarks,
+                    f"{('rows', 'columns')[axis]} from {MIN_LANDMARKS} to {most} on pictures of "
+                    f"{shape[0]} x {shape[1]} pixels",
                 )
     rows, columns = (1 if f else side for f, side in zip(flat, sides, strict=True))
     return rows, columns
 
 
-def _whole_numbers(landmarks: Any) -> list[int]:
+def _whole_numbers(landmarks: object) -> list[int]:
     pair = np.asarray(landmarks)
     if pair.shape in ((), (2,)) and np.issubdtype(pair.dtype, np.integer):
         return [int(side) for side in np.broadcast_to(pair, (2,))]
-    raise ValueError(
-        f"landmarks={landmarks!r}: expected 'auto', a whole number, or a pair (rows, columns) "
-        f"of whole numbers from {MIN_LANDMARKS} to {MAX_LANDMARKS}."
+    raise InvalidParameterError(
+        "landmarks",
+        landmarks,
+        f"'auto', a whole number, or a pair (rows, columns) of whole numbers from {MIN_LANDMARKS} "
+        f"to {MAX_LANDMARKS}",
     )
 
 
-WARPS = ("none", "affine", "tps")
+WarpName = Literal["none", "affine", "tps"]
+WARPS: tuple[WarpName, ...] = ("none", "affine", "tps")
 
 
-def make_warp(name: str, shape: tuple[int, int], landmarks: Any = "auto") -> Warp:
+def make_warp(name: WarpName, shape: tuple[int, int], landmarks: object = "auto") -> Warp:
     """The warp family `name` on pictures of `shape`; built once per shape and grid.
 
     Examples
@@ -326,11 +337,12 @@ def make_warp(name: str, shape: tuple[int, int], landmarks: Any = "auto") -> War
     36
     """
     if name not in WARPS:
-        raise ValueError(f"warp={name!r} is not known; expected one of {', '.join(WARPS)}.")
+        raise InvalidParameterError("warp", name, ", ".join(map(repr, WARPS)))
     return _build(name, shape, resolve_landmarks(landmarks, shape) if name == "tps" else None)
 
 
-# The landmarks are resolved before they become a key: 4.0 and True equal whole numbers but are none.
+# The landmarks are resolved before they become a key: 4.0 and True equal whole numbers but are
+# none.
 @lru_cache(maxsize=32)
 def _build(name: str, shape: tuple[int, int], landmarks: tuple[int, int] | None) -> Warp:
     if landmarks is not None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dikmeans.io.atomic import atomic_write
 from dikmeans.datasets import ImageSet
 from dikmeans.datasets.errors import missing_extra
+from dikmeans.io.atomic import atomic_write
 from dikmeans.report.collect import collect
 from dikmeans.report.page import build_page
 from dikmeans.report.payload import pack

@@ -38,7 +38,9 @@ def fit_baseline(model: Any, images: np.ndarray, labels: np.ndarray) -> Baseline
     """K-means beside `model`, its clusters matched to the model's `labels`."""
     kmeans = clone(model).set_params(warp="none", n_prototypes=1, verbose=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer shapes than clusters: shown as such
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # fewer shapes than clusters: shown as such
         kmeans.fit(images)
     mine_of = match_clusters(labels, kmeans.labels_, model.n_clusters)
     found = mine_of[kmeans.labels_]

@@ -26,10 +26,14 @@ def explain_choices(model: Any, n_pictures: int) -> list[Choice]:
     plan = model._plan()
     warped = model.warp != "none"
     choices = [
-        Choice("Clusters", str(model.n_clusters), _origin(model, "n_clusters"), "How many to look for.")
+        Choice(
+            "Clusters", str(model.n_clusters), _origin(model, "n_clusters"), "How many to look for."
+        )
     ]
     choices.append(
-        Choice("Blind to", *_BLIND_TO[model.warp][:1], _origin(model, "warp"), _BLIND_TO[model.warp][1])
+        Choice(
+            "Blind to", *_BLIND_TO[model.warp][:1], _origin(model, "warp"), _BLIND_TO[model.warp][1]
+        )
     )
     family = plan.measure(model.warp, 1.0).warp
     if isinstance(family, ThinPlate):
@@ -123,13 +127,22 @@ def _search_choices(model: Any, plan: Any, n_pictures: int) -> list[Choice]:
 
 
 _BLIND_TO = {
-    "tps": ("deformation", "Pictures are compared after the best smooth bend of one onto the other."),
-    "affine": ("affine maps", "Pictures are compared after the best shift, turn, stretch and slant."),
+    "tps": (
+        "deformation",
+        "Pictures are compared after the best smooth bend of one onto the other.",
+    ),
+    "affine": (
+        "affine maps",
+        "Pictures are compared after the best shift, turn, stretch and slant.",
+    ),
     "none": ("nothing", "Plain K-means: pictures are compared pixel by pixel."),
 }
 _COMPARED = {
     None: ("pictures as they are", "Brightness counts."),
-    "unit": ("at equal energy", "Brightness does not count: every picture is scaled to unit energy first."),
+    "unit": (
+        "at equal energy",
+        "Brightness does not count: every picture is scaled to unit energy first.",
+    ),
     "strokes": (
         "stroke by stroke",
         "Every neighbourhood has the same energy, so that a dot counts beside a line; brightness does not.",
@@ -148,7 +161,10 @@ _WARPED = {
         "the centroid",
         "It is bent onto each picture, so no picture can hide what does not fit.",
     ),
-    "image-to-centroid": ("the picture", "Each picture is bent onto the centroid, as in the paper."),
+    "image-to-centroid": (
+        "the picture",
+        "Each picture is bent onto the centroid, as in the paper.",
+    ),
 }
 
 
@@ -162,4 +178,6 @@ def _origin(model: Any, name: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else "The model file does not say why."
+    return (
+        f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else "The model file does not say why."
+    )

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dikmeans.registration.warped_measure import energies_of
-from dikmeans.registration.api import align_to_own
-from dikmeans.registration.result import Alignments
 from dikmeans.datasets import ImageSet
 from dikmeans.evaluation.metrics import Confusion, confusion, scores
+from dikmeans.registration.api import align_to_own
+from dikmeans.registration.result import Alignments
+from dikmeans.registration.warped_measure import energies_of
 from dikmeans.report.baseline import Baseline, fit_baseline
 from dikmeans.report.choices import Choice, explain_choices
 from dikmeans.report.maps import PictureMap, embed
@@ -118,15 +118,23 @@ def collect(model: Any, image_set: ImageSet, max_pictures: int, tell: Tell) -> F
 def rank_candidates(own: Alignments, costs: np.ndarray, n_jobs: int | None) -> list[Alignments]:
     """The pictures aligned with their own cluster, then with the others in the order of their `costs`."""
     others = costs.copy()
-    others[np.arange(len(own)), own.labels] = -np.inf  # a near-tie may have gone the other way: own first
+    others[
+        np.arange(len(own)), own.labels
+    ] = -np.inf  # a near-tie may have gone the other way: own first
     order = np.argsort(others, axis=1, kind="stable")
     ranks = range(1, min(N_CANDIDATES, costs.shape[1]))
     return [own, *(own.onto(order[:, rank], n_jobs=n_jobs) for rank in ranks)]
 
 
-def _draw_maps(model: Any, images: np.ndarray, own: Alignments, tell: Tell) -> tuple[list[PictureMap], str]:
+def _draw_maps(
+    model: Any, images: np.ndarray, own: Alignments, tell: Tell
+) -> tuple[list[PictureMap], str]:
     tell(0.35, "a map of the pictures as they are")
-    maps = [PictureMap("As they are", "Distances between the pictures, pixel by pixel.", embed(own.image))]
+    maps = [
+        PictureMap(
+            "As they are", "Distances between the pictures, pixel by pixel.", embed(own.image)
+        )
+    ]
     if model.warp == "none":
         return maps, "This model is plain K-means: nothing is aligned, so there is one map only."
     tell(0.55, "a map of the affinely aligned pictures")
@@ -152,7 +160,9 @@ def _draw_maps(model: Any, images: np.ndarray, own: Alignments, tell: Tell) -> t
     return maps, ""
 
 
-def _agreement(image_set: ImageSet, labels: np.ndarray, baseline: Baseline | None) -> Agreement | None:
+def _agreement(
+    image_set: ImageSet, labels: np.ndarray, baseline: Baseline | None
+) -> Agreement | None:
     if image_set.labels is None:
         return None
     return Agreement(

@@ -46,7 +46,11 @@ def embed(pictures: np.ndarray) -> np.ndarray:
         flat[:, : min(2, size)] = components[:, :2]
     else:
         flat = TSNE(
-            perplexity=min(PERPLEXITY, (n - 1) / 3), max_iter=N_STEPS, init="pca", random_state=0, n_jobs=1
+            perplexity=min(PERPLEXITY, (n - 1) / 3),
+            max_iter=N_STEPS,
+            init="pca",
+            random_state=0,
+            n_jobs=1,
         ).fit_transform(components)
     low, high = flat.min(axis=0), flat.max(axis=0)
     return (flat - low) / np.where(high > low, high - low, 1.0)

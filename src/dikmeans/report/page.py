@@ -41,7 +41,12 @@ def build_page(payload: dict[str, Any]) -> str:
     # surrogates stand for bytes of file names that are no text; a page can only hold text
     data = data.encode("utf-8", "replace").decode().replace("<", "\\u003c")
     page = (assets / "report.html").read_text("utf-8")
-    parts = {"policy": policy, "title": html.escape(payload["title"]), "style": style, "script": script}
+    parts = {
+        "policy": policy,
+        "title": html.escape(payload["title"]),
+        "style": style,
+        "script": script,
+    }
     for name, text in parts.items():
         page = page.replace(f"<!--{name}-->", text, 1)
     return page.replace("<!--data-->", data, 1)

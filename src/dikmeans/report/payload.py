@@ -126,7 +126,9 @@ def _as_shown(findings: Findings, image_set: ImageSet) -> np.ndarray:
     if findings.model.preprocessing_.only_scales:
         return image_set.images[findings.shown]
     seen = findings.candidates[0].image
-    peaks = np.abs(seen.reshape(len(seen), -1)).max(axis=1)  # equally bright, else most would be pale
+    peaks = np.abs(seen.reshape(len(seen), -1)).max(
+        axis=1
+    )  # equally bright, else most would be pale
     return seen / np.where(peaks > 0, peaks, 1.0).reshape(-1, *[1] * (seen.ndim - 1))
 
 

@@ -1,7 +1,7 @@
 """Files of the package's own: models as safetensors with a JSON header, runs as folders; never pickle."""
 
-from dikmeans.runs.labels_file import LabelRow, label_rows, rows_as_csv
 from dikmeans.io.model_file import ModelFileError, load_model, save_model
+from dikmeans.runs.labels_file import LabelRow, label_rows, rows_as_csv
 from dikmeans.runs.run_folder import RunFolder, RunFolderError, open_run, write_run
 
 __all__ = [

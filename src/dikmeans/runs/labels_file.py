@@ -81,7 +81,12 @@ def rows_from_csv(content: bytes) -> list[LabelRow]:
         try:
             file, cluster, cost, margin = line
             rows.append(
-                LabelRow(file, int(cluster), float(cost), math.nan if margin == _UNKNOWN else float(margin))
+                LabelRow(
+                    file,
+                    int(cluster),
+                    float(cost),
+                    math.nan if margin == _UNKNOWN else float(margin),
+                )
             )
         except ValueError as error:
             raise ValueError(f"row {number} is {','.join(line)[:80]!r}") from error

@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans.datasets import DataError, ImageSet, Source
 from dikmeans.io.atomic import atomic_folder, check_can_make
+from dikmeans.io.model_file import ModelFileError, load_model
+from dikmeans.io.parameters import parameters_as_json, plain
 from dikmeans.kmeans import DIKMeans
 from dikmeans.kmeans.assignment import Assignments
-from dikmeans.io.parameters import parameters_as_json, plain
-from dikmeans.datasets import DataError, ImageSet, Source
 from dikmeans.runs.labels_file import LabelRow, label_rows, rows_as_csv, rows_from_csv
-from dikmeans.io.model_file import ModelFileError, load_model
 from dikmeans.runs.picture_file import require_pillow, write_picture
 
 FORMAT = "dikmeans-run"
@@ -89,9 +89,15 @@ class RunFolder:
         source = self.source if name is None else replace(self.source, name=Source.of(name).name)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # all that was said when the run was made
+                warnings.simplefilter(
+                    "ignore", UserWarning
+                )  # all that was said when the run was made
                 images = source.load()
-        except (DataError, ValueError, TypeError) as error:  # options of the file may be no options at all
+        except (
+            DataError,
+            ValueError,
+            TypeError,
+        ) as error:  # options of the file may be no options at all
             raise RunFolderError(
                 f"The images of {self.path} cannot be read again from {source.name}: {error} If they have "
                 "moved, say where they are now; if they are gone, the run can still be used to predict."
@@ -166,14 +172,21 @@ def write_run(
             "shape": list(images.shape),
             "checksum": images.checksum(),
         },
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in _LIBRARIES},
+        },
     }
     with atomic_folder(path, replace=force) as folder:
         model.save(folder / MODEL)
         (folder / LABELS).write_bytes(rows_as_csv(label_rows(images.names, assignments)))
         (folder / CENTROIDS).mkdir()
-        for (cluster, form), picture in zip(number_forms(model.prototype_clusters_), model.prototypes_, strict=True):
-            write_picture(folder / CENTROIDS / centroid_name(cluster, model.n_clusters, form), picture)
+        for (cluster, form), picture in zip(
+            number_forms(model.prototype_clusters_), model.prototypes_, strict=True
+        ):
+            write_picture(
+                folder / CENTROIDS / centroid_name(cluster, model.n_clusters, form), picture
+            )
         # plain ASCII: a path may hold bytes that are no UTF-8
         (folder / INFO).write_text(json.dumps(info, indent=2, default=plain) + "\n", "ascii")
 
@@ -222,7 +235,9 @@ def check_place(path: Path, *, force: bool) -> Path:
         raise RunFolderError(f"{path} is a file; a run is a folder. Choose another name.")
     found = {entry.name for entry in place.iterdir()} if place.is_dir() else set()
     if found and not force:
-        raise RunFolderError(f"{path} exists already. Choose another name, or pass --force to replace it.")
+        raise RunFolderError(
+            f"{path} exists already. Choose another name, or pass --force to replace it."
+        )
     if found and (INFO not in found or found - _OURS):
         foreign = sorted(found - _OURS) or sorted(found)
         raise RunFolderError(
@@ -314,5 +329,9 @@ def _check_entries(found: dict[str, Any], wanted: dict[str, Any]) -> None:
 
 def _damaged(place: Path, why: object) -> RunFolderError:
     if isinstance(why, FileNotFoundError):
-        return RunFolderError(f"The run {place.parent} is damaged: {place.name} is missing. Fit anew.")
-    return RunFolderError(f"The run {place.parent} is damaged: {place.name} cannot be used: {why} Fit anew.")
+        return RunFolderError(
+            f"The run {place.parent} is damaged: {place.name} is missing. Fit anew."
+        )
+    return RunFolderError(
+        f"The run {place.parent} is damaged: {place.name} cannot be used: {why} Fit anew."
+    )

@@ -47,7 +47,9 @@ def test_the_first_steps_are_those_of_the_compiled_descent(measure, evaluations,
 
 def test_on_soft_pictures_so_is_the_whole_way(measure, images, centroids):
     soft = [ndimage.gaussian_filter(pictures, (0, 0, 2.5, 2.5)) for pictures in (images, centroids)]
-    theirs, ours = fits_of_both(measure, QuasiNewton(evaluations=10), *soft)  # more than a descent remembers
+    theirs, ours = fits_of_both(
+        measure, QuasiNewton(evaluations=10), *soft
+    )  # more than a descent remembers
     assert share_alike(ours.costs, theirs.costs) > 0.9
     assert (ours.status == theirs.status).mean() > 0.95
     theirs, ours = fits_of_both(measure, QuasiNewton(evaluations=40), *soft)
@@ -69,7 +71,9 @@ def test_adam_takes_the_same_steps(measure, steps, images, centroids):
     )
 
 
-def test_costs_are_as_close_to_the_compiled_ones_as_rounding_lets_anyone_be(measure, images, digits_by_class):
+def test_costs_are_as_close_to_the_compiled_ones_as_rounding_lets_anyone_be(
+    measure, images, digits_by_class
+):
     compiled, device = both((28, 28), **measure)
     bank = compiled.bank(digits_by_class[:, 10, None])
     theirs, ours = (measure.fit(images, bank).costs for measure in (compiled, device))
@@ -112,7 +116,9 @@ def test_a_warm_start_never_raises_the_cost(measure, images, centroids):
     bank = device.bank(centroids)
     for reach in (0.0, 0.05, 0.5):
         start = some_warps(device, 20, 3, reach)
-        before, after = (measure.fit(images, bank, start=start).costs for measure in (frozen, device))
+        before, after = (
+            measure.fit(images, bank, start=start).costs for measure in (frozen, device)
+        )
         assert np.all(after <= before)
         assert np.median(after / before) < 1
 
@@ -135,7 +141,9 @@ def test_no_result_depends_on_company_order_or_chunks(measure, images, centroids
 
 def test_the_same_call_gives_the_same_result(images, centroids):
     _, device = both((28, 28))
-    for first, second in zip(*(device.fit(images, device.bank(centroids)) for _ in range(2)), strict=True):
+    for first, second in zip(
+        *(device.fit(images, device.bank(centroids)) for _ in range(2)), strict=True
+    ):
         np.testing.assert_array_equal(first, second)
 
 
@@ -147,7 +155,9 @@ def test_how_a_search_ended_is_told():
     bank = device.bank(np.concatenate([bar, moved]))
     assert device.fit(bar, bank).status[0, 0] == Status.CONVERGED  # there from the start
     assert device.fit(bar, bank, prune=1.0).status[0].tolist() == [Status.CONVERGED, Status.PRUNED]
-    assert device.fit(blank, device.bank(blank)).status[0, 0] == Status.CONVERGED  # no slope anywhere
+    assert (
+        device.fit(blank, device.bank(blank)).status[0, 0] == Status.CONVERGED
+    )  # no slope anywhere
     _, hasty = both((16, 16), solver=QuasiNewton(evaluations=2))
     assert hasty.fit(bar, hasty.bank(moved)).status[0, 0] == Status.BUDGET
 

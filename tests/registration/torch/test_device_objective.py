@@ -24,7 +24,9 @@ def a_scene(shape, n_channels, measure, *, learned=False):
     """Aligners, the sharp problem of five images with two centroids, and warps of the pairs."""
     rng = np.random.default_rng(0)
     # soft blots: on noise, rounding of the places alone would show in the fifth digit
-    blots = ndimage.gaussian_filter(rng.random((7, n_channels, *shape)), (0, 0, 2, 2)).astype(np.float32)
+    blots = ndimage.gaussian_filter(rng.random((7, n_channels, *shape)), (0, 0, 2, 2)).astype(
+        np.float32
+    )
     images, centroids = blots[:5], blots[5:]
     n_basis = make_warp(measure["warp"], shape).n_basis
     stiffness = some_stiffness(n_basis, 2) if learned else None
@@ -49,7 +51,10 @@ def compiled_values(problem, pairs, deltas):
     n_pixels = problem.sampler.base.shape[1]
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
     gradients = np.empty_like(deltas)
-    costs = [evaluate(problem, pairs, i, delta, gradients[i], work, cells) for i, delta in enumerate(deltas)]
+    costs = [
+        evaluate(problem, pairs, i, delta, gradients[i], work, cells)
+        for i, delta in enumerate(deltas)
+    ]
     return np.array(costs), gradients.reshape(len(deltas), -1)
 
 
@@ -74,17 +79,23 @@ def test_costs_and_gradients_are_the_compiled_ones(measure, shape, n_channels, l
     costs, gradients = device_values(problem, pairs, deltas)
     expected_costs, expected_gradients = compiled_values(problem, pairs, deltas)
     np.testing.assert_allclose(costs, expected_costs, rtol=1e-5)
-    np.testing.assert_allclose(gradients, expected_gradients, atol=1e-5 * np.abs(expected_gradients).max())
+    np.testing.assert_allclose(
+        gradients, expected_gradients, atol=1e-5 * np.abs(expected_gradients).max()
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_costs_and_gradients_are_those_of_the_formula(measure, shape):
     _, _, problem, pairs, deltas = a_scene(shape, 2, measure, learned=True)
     costs, gradients = device_values(problem, pairs, deltas)
-    expected = [reference.evaluate(problem, pairs, pair, delta) for pair, delta in enumerate(deltas)]
+    expected = [
+        reference.evaluate(problem, pairs, pair, delta) for pair, delta in enumerate(deltas)
+    ]
     np.testing.assert_allclose(costs, [cost for cost, _ in expected], rtol=1e-5)
     expected_gradients = np.stack([gradient.ravel() for _, gradient in expected])
-    np.testing.assert_allclose(gradients, expected_gradients, atol=1e-5 * np.abs(expected_gradients).max())
+    np.testing.assert_allclose(
+        gradients, expected_gradients, atol=1e-5 * np.abs(expected_gradients).max()
+    )
 
 
 @pytest.mark.usefixtures("few_slots")
@@ -116,7 +127,9 @@ def test_rendered_pictures_are_the_compiled_ones(measure, shape, n_channels):
     rendered = device.render(pictures, which, deltas)
     np.testing.assert_allclose(rendered, compiled.render(pictures, which, deltas), atol=2e-5)
     # where a picture stands among others does not show, not even in the last digit
-    np.testing.assert_array_equal(device.render(pictures, which[50:51], deltas[50:51]), rendered[50:51])
+    np.testing.assert_array_equal(
+        device.render(pictures, which[50:51], deltas[50:51]), rendered[50:51]
+    )
 
 
 def sums(measure, centroids, images, labels, weights, deltas):
@@ -160,7 +173,8 @@ def test_sums_do_not_depend_on_the_order_or_the_company_of_the_images():
     order = np.random.default_rng(1).permutation(50)
     shuffled = sums(device, centroids, *(of_image[order] for of_image in images))
     parts = [
-        sums(device, centroids, *(of_image[part] for of_image in images)) for part in np.split(order, [7])
+        sums(device, centroids, *(of_image[part] for of_image in images))
+        for part in np.split(order, [7])
     ]
     together = [sum(of_part) for of_part in zip(*parts, strict=True)]
     for push_or_mass, *others in zip(expected, shuffled, together, strict=True):

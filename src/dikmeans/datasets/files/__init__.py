@@ -1,1 +1,1 @@
-"""Files as such: where they live, how they arrive whole, and the containers they come in."""
+"""Where files lie, how they are downloaded, and the formats and containers they come in."""

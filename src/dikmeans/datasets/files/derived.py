@@ -1,8 +1,7 @@
-"""Arrays computed from data once and kept in the per-user cache, as plain ``.npy`` files.
+"""Arrays computed from data once and kept in the per-user cache as ``.npy`` files.
 
 The name of a file is a digest of everything the array depends on, so a change of source, parameter
-or version computes anew and nothing is ever out of date. A cache is a convenience: one that cannot
-be read or written is logged and worked around.
+or version is computed anew. A cache that cannot be read or written is logged and ignored.
 """
 
 from __future__ import annotations
@@ -10,44 +9,33 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import numpy as np
 
-from dikmeans.io.atomic import atomic_write
-from dikmeans.datasets.files.home import user_cache
+from dikmeans._typing import JSON, IntArray
 from dikmeans.datasets.files.npy import read_npy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
+from dikmeans.datasets.files.paths import user_cache
+from dikmeans.io.atomic import atomic_write
 
 logger = logging.getLogger(__name__)
 
 
 def derived_array(
-    name: str,
-    depends_on: Mapping[str, Any],
-    compute: Callable[[], NDArray[np.uint8]],
-    shape: tuple[int, ...],
-) -> NDArray[np.uint8]:
-    """The array `compute` returns, from the cache if it was computed before.
+    name: str, depends_on: JSON, compute: Callable[[], IntArray], shape: tuple[int, ...]
+) -> IntArray:
+    """The array that `compute` returns, read from the cache if it was computed before.
 
     Parameters
     ----------
     name : str
         A readable start of the file's name.
-    depends_on : mapping of JSON values
+    depends_on : dict of JSON values
         Everything the result depends on.
     compute : callable
-        Makes the array of bytes.
+        Computes the array of bytes (uint8).
     shape : tuple of int
-        What the array must look like; a cached file which does not is computed anew.
-
-    Returns
-    -------
-    ndarray of uint8
+        Shape of the array; a cached array of another shape is computed anew.
     """
     digest = hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:20]
     path = user_cache() / "derived" / f"{name}-{digest}.npy"
@@ -56,7 +44,7 @@ def derived_array(
             cached = read_npy(stream, path.stat().st_size)
         if cached.shape == shape and cached.dtype == np.uint8:
             return cached
-        logger.warning("%s is not what was stored there (%s); computing anew", path, cached.shape)
+        logger.warning("%s does not hold the expected array; computing anew", path)
     except FileNotFoundError:
         pass
     except Exception as error:  # damaged bytes make readers raise nearly anything

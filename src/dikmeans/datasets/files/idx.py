@@ -1,6 +1,6 @@
 """The idx format of MNIST and its relatives: a big-endian header, then the bytes of one array.
 
-Header: two zero bytes, the type code (8 for unsigned bytes, the only one these sets use), the
+Header: two zero bytes, the type code (8 for unsigned bytes, the only one these data sets use), the
 number of axes, then the length of each axis as a 32-bit integer. Files are read plain or gzipped,
 whatever their name says.
 """
@@ -12,25 +12,22 @@ import io
 import math
 import struct
 import zlib
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
 
 import numpy as np
 
+from dikmeans._typing import IntArray
 from dikmeans.datasets.errors import CorruptFileError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 _UNSIGNED_BYTE = 0x08
 _GZIP_MAGIC = b"\x1f\x8b"
-# A header is four bytes an axis and can claim any length: refuse before reserving the memory.
+# A header can claim any length: refuse before reserving the memory.
 _LARGEST_ARRAY = 1 << 31
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
+_GET_AGAIN = "Delete it and get it again."
 
 
-def read_idx(source: Path | bytes, ndim: int, name: str | None = None) -> NDArray[np.uint8]:
+def read_idx(source: Path | bytes, ndim: int, name: str | None = None) -> IntArray:
     """Read an idx file of unsigned bytes.
 
     Parameters
@@ -40,7 +37,7 @@ def read_idx(source: Path | bytes, ndim: int, name: str | None = None) -> NDArra
     ndim : int
         How many axes the array must have: 3 for images, 1 for labels.
     name : str, optional
-        What to call the file in an error; by default its path.
+        Name of the file in an error; by default its path.
 
     Returns
     -------
@@ -67,87 +64,61 @@ def read_idx(source: Path | bytes, ndim: int, name: str | None = None) -> NDArra
             with gzip.open(raw) as unzipped:
                 return _parse(unzipped, ndim, name)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise CorruptFileError(name, f"is a damaged gzip file ({error})", _GET_AGAIN) from error
+
+
+def read_idx_pair(
+    images: Path | bytes, labels: Path | bytes, *names: str
+) -> tuple[IntArray, IntArray]:
+    """Read an image file (N, H, W) and its label file (N,), and check that they match.
+
+    `names` are those of the two files in an error, by default their paths. A CorruptFileError if
+    one of them is damaged, or their lengths differ.
+    """
+    image_name, label_name = names or (_name_of(images), _name_of(labels))
+    pixels, numbers = read_idx(images, 3, image_name), read_idx(labels, 1, label_name)
+    if len(pixels) != len(numbers):
         raise CorruptFileError(
-            f"{name} is a damaged gzip file ({error}). Delete it and get it again."
-        ) from error
+            image_name,
+            f"has {len(pixels):,} images and {label_name} has {len(numbers):,} labels: they do not "
+            "belong together",
+        )
+    return pixels, numbers
 
 
 def _name_of(source: Path | bytes) -> str:
-    return "the content given" if isinstance(source, bytes) else str(source)
+    return "The content given" if isinstance(source, bytes) else str(source)
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-def _parse(stream: _Readable, ndim: int, name: str) -> NDArray[np.uint8]:
+def _parse(stream: io.BufferedIOBase, ndim: int, name: str) -> IntArray:
     header = stream.read(4)
     expected = bytes([0, 0, _UNSIGNED_BYTE, ndim])
     if header != expected:
         raise CorruptFileError(
-            f"{name} is not an idx file of unsigned bytes with {ndim} axes: it must start with "
-            f"{expected.hex()}, got {header.hex() or 'an empty file'}."
+            name,
+            f"is not an idx file of unsigned bytes with {ndim} axes: it must start with "
+            f"{expected.hex()}, got {header.hex() or 'an empty file'}",
         )
     lengths = stream.read(4 * ndim)
     if len(lengths) < 4 * ndim:
-        raise CorruptFileError(f"{name} ends within its header. Delete it and get it again.")
+        raise CorruptFileError(name, "ends within its header", _GET_AGAIN)
     shape = struct.unpack(f">{ndim}I", lengths)
     size = math.prod(shape)
     if size > _LARGEST_ARRAY:
-        raise CorruptFileError(f"{name} claims to hold {size:,} bytes {shape}; that is no image set.")
-    body = _read_up_to(stream, size)
+        raise CorruptFileError(name, f"claims to hold {size:,} bytes {shape}, too many for images")
+    body = bytearray()  # grows with the bytes that are there, not with those that are claimed
+    while len(body) < size and (chunk := stream.read(min(_CHUNK_BYTES, size - len(body)))):
+        body += chunk
     if len(body) < size:
         raise CorruptFileError(
-            f"{name} is cut short: its header promises {size:,} bytes {shape}, it has "
-            f"{len(body):,}. Delete it and get it again."
+            name,
+            f"is cut short: its header promises {size:,} bytes {shape}, it has {len(body):,}",
+            _GET_AGAIN,
         )
     if stream.read(1):
-        raise CorruptFileError(f"{name} is longer than the {size:,} bytes {shape} its header promises.")
+        raise CorruptFileError(
+            name, f"is longer than the {size:,} bytes {shape} that its header promises"
+        )
     array = np.frombuffer(body, np.uint8).reshape(shape)
     array.flags.writeable = False
     return array
-
-
-def _read_up_to(stream: _Readable, size: int) -> bytearray:
-    """At most `size` bytes; memory grows with what is there, not with what is asked for."""
-    body = bytearray()
-    while len(body) < size and (piece := stream.read(min(_PIECE, size - len(body)))):
-        body += piece
-    return body
-
-
-def read_idx_pair(
-    images: Path | bytes,
-    labels: Path | bytes,
-    image_name: str | None = None,
-    label_name: str | None = None,
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Read an image file and the label file that belongs to it, and check that they match.
-
-    Parameters
-    ----------
-    images, labels : pathlib.Path or bytes
-        The two files, or their content.
-    image_name, label_name : str, optional
-        What to call them in an error.
-
-    Returns
-    -------
-    images : ndarray of uint8, shape (N, H, W)
-    labels : ndarray of uint8, shape (N,)
-
-    Raises
-    ------
-    CorruptFileError
-        One of them is damaged, or they do not count the same.
-    """
-    image_name = image_name or _name_of(images)
-    label_name = label_name or _name_of(labels)
-    pictures = read_idx(images, 3, image_name)
-    numbers = read_idx(labels, 1, label_name)
-    if len(pictures) != len(numbers):
-        raise CorruptFileError(
-            f"{image_name} has {len(pictures):,} images and {label_name} "
-            f"{len(numbers):,} labels: they do not belong together."
-        )
-    return pictures, numbers

@@ -1,82 +1,70 @@
-"""A progress line for the few steps that take long the first time."""
+"""Progress bars for slow steps, drawn on standard error only if that is a terminal."""
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import TYPE_CHECKING, TextIO
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from rich.progress import Progress
 
-_BAR_CELLS = 30
-_SECONDS_BETWEEN_REDRAWS = 0.1
+Item = TypeVar("Item")
 
 
-class Progress:
-    """Draw ``what [#####     ] 12/60`` on a terminal; say nothing elsewhere, nor of what is quick.
+def track(items: Sequence[Item], description: str) -> Iterable[Item]:
+    """The items one by one, with a progress bar that vanishes at the end."""
+    from rich import progress
+    from rich.console import Console
 
-    Parameters
-    ----------
-    what : str
-        What is going on.
-    total : int or None
-        How many units make the whole; None if nobody knows.
-    stream : text file, optional
-        Where to draw, by default the standard error stream.
-    patience : float, default=0.5
-        Seconds before the first drawing.
+    console = Console(stderr=True)
+    return progress.track(
+        items, description, console=console, transient=True, disable=not console.is_terminal
+    )
 
-    Examples
-    --------
-    >>> with Progress("counting", 3) as progress:
-    ...     for _ in range(3):
-    ...         progress.advance()
-    >>> progress.done
-    3
-    """
 
-    def __init__(
-        self,
-        what: str,
-        total: int | None,
-        stream: TextIO | None = None,
-        patience: float = 0.5,
-    ) -> None:
-        self.what = what
-        self.total = total
-        self.done = 0
-        self._stream = sys.stderr if stream is None else stream
-        self._visible = self._stream.isatty()
-        self._next_drawing = time.monotonic() + patience
-        self._drawn = False
+@contextlib.contextmanager
+def download_progress(description: str) -> Iterator[DownloadProgress]:
+    """A progress bar of bytes that vanishes at the end of the block."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-    def __enter__(self) -> Progress:
-        return self
+    console = Console(stderr=True)
+    with Progress(
+        "{task.description}",
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        yield DownloadProgress(progress, description)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._drawn:
-            self._draw()
-            self._stream.write("\n")
 
-    def advance(self, units: int = 1) -> None:
-        """Count `units` more as done."""
-        self.done += units
-        if self._visible and time.monotonic() >= self._next_drawing:
-            self._draw()
+class DownloadProgress:
+    """A progress bar of bytes with the attributes and methods that `pooch` calls."""
 
-    def _draw(self) -> None:
-        self._next_drawing = time.monotonic() + _SECONDS_BETWEEN_REDRAWS
-        self._drawn = True
-        if self.total:
-            filled = min(_BAR_CELLS, _BAR_CELLS * self.done // self.total)
-            line = f"{self.what} [{'#' * filled:<{_BAR_CELLS}}] {self.done:,}/{self.total:,}"
-        else:
-            line = f"{self.what} {self.done:,}"
-        self._stream.write("\r" + line)
-        self._stream.flush()
+    def __init__(self, progress: Progress, description: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(description, total=None)
+
+    @property
+    def total(self) -> float | None:
+        """Bytes of the file; None or 0 if unknown. Setting it starts the bar again."""
+        return self._progress.tasks[self._task].total
+
+    @total.setter
+    def total(self, total: int) -> None:
+        self._progress.reset(self._task, total=total or None)
+
+    def update(self, n_bytes: int) -> None:
+        """Count bytes as done."""
+        self._progress.advance(self._task, n_bytes)
+
+    def reset(self) -> None:
+        """Count from zero again."""
+        self._progress.reset(self._task)
+
+    def close(self) -> None:
+        """Do nothing: whoever made the progress display ends it."""

@@ -1,1 +1,1 @@
-"""Pictures: from encoded bytes to arrays of one size, folders of them, and random deformations."""
+"""From picture files to arrays of one size, and random deformations of an image."""

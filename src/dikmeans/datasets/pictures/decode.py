@@ -1,8 +1,8 @@
-"""One encoded picture (PNG, JPEG, ...) -> one float32 array in [0, 1].
+"""One encoded picture (PNG, JPEG, ...) to one float32 array in [0, 1].
 
-Order of the steps: decode, turn as the EXIF orientation says, crop, lay transparent pixels on the
-background, grey or colour, resize (antialiased triangle filter, stretched to the size asked for),
-invert. An animation or multi-page file gives its first picture. Sixteen-bit grey keeps its
+Order of the steps: decode, rotate as the EXIF orientation says, blend transparent pixels with the
+background, convert to gray or color, crop, resize (antialiased triangle filter, stretched to the
+size), invert. An animation or multi-page file gives its first picture. Sixteen-bit gray keeps its
 precision; everything else is eight bits deep.
 """
 
@@ -11,59 +11,68 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans.datasets.errors import CorruptFileError, UnsafeFileError, check_choice, missing_extra
+from dikmeans._typing import FloatArray
+from dikmeans.datasets._text import format_shape
+from dikmeans.datasets.errors import CorruptFileError, UnsafeFileError
+from dikmeans.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from PIL import Image
 
-    from numpy.typing import NDArray
-
-EXTENSIONS = frozenset(
+PICTURE_EXTENSIONS = frozenset(
     (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 )
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _SIXTEEN_BIT_MODES = ("I;16", "I;16L", "I;16B", "I;16N", "I")
-_ORIENTATION_TAG = 0x0112
-_ORIENTATIONS_ON_THE_SIDE = (5, 6, 7, 8)
+_EXIF_ORIENTATION = 0x0112
+_ORIENTATIONS_THAT_SWAP_AXES = (5, 6, 7, 8)
+
+Box = tuple[int, int, int, int]
+"""Top, left, height and width of a part of a picture, in pixels."""
 
 
 @dataclass(frozen=True)
-class Rendering:
+class DecodeOptions:
     """How a decoded picture becomes an array.
 
     Attributes
     ----------
     size : (int, int) or None
-        Height and width to stretch to; None keeps the picture's own.
-    mode : {"grey", "rgb"}
-        Shape (H, W) or (H, W, 3).
+        Height and width to stretch to; None keeps those of the picture.
+    color : bool
+        Whether the array has shape (H, W, 3) rather than (H, W).
     background : float
-        Grey level in [0, 1] under transparent pixels.
+        Gray level in [0, 1] under transparent pixels.
     invert : bool
-        Turn dark-on-white into the library's light-on-0.
+        Exchange dark and light, for dark subjects on white.
     """
 
     size: tuple[int, int] | None = None
-    mode: Literal["grey", "rgb"] = "grey"
+    color: bool = False
     background: float = 0.0
     invert: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("mode", self.mode, ("grey", "rgb"))
         if not 0 <= self.background <= 1:
-            raise ValueError(f"background must be a grey level in [0, 1]; got {self.background!r}.")
-        if self.size is not None and (
-            len(self.size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in self.size)
-        ):
-            raise ValueError(f"size must be (height, width), two positive integers; got {self.size!r}.")
+            raise ValueError(f"background must be a gray level in [0, 1]; got {self.background!r}.")
+        check_size(self.size)
 
 
-def reduced_size(size: tuple[int, ...], largest_side: int | None) -> tuple[int, int]:
+def check_size(size: tuple[int, int] | None) -> None:
+    """Raise a ValueError if a size is neither None nor two positive integers."""
+    if size is not None and (
+        len(size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in size)
+    ):
+        raise ValueError(f"size must be (height, width), two positive integers; got {size!r}.")
+
+
+def reduced_size(size: tuple[int, int], largest_side: int | None) -> tuple[int, int]:
     """(height, width) in the same proportion, with no side longer than `largest_side`.
 
     Examples
@@ -71,7 +80,7 @@ def reduced_size(size: tuple[int, ...], largest_side: int | None) -> tuple[int, 
     >>> reduced_size((300, 400), 64), reduced_size((28, 28), 64)
     ((48, 64), (28, 28))
     """
-    height, width = int(size[0]), int(size[1])
+    height, width = size
     if largest_side is None or max(height, width) <= largest_side:
         return height, width
     if largest_side < 1:
@@ -80,43 +89,20 @@ def reduced_size(size: tuple[int, ...], largest_side: int | None) -> tuple[int, 
     return max(1, round(height * scale)), max(1, round(width * scale))
 
 
-def warn_reduced(label: str, own: tuple[int, ...], size: tuple[int, int] | None) -> None:
-    """Say that pictures were made smaller than they are, if they were."""
-    if size is not None and tuple(own) != size:
-        warnings.warn(
-            f"The pictures in {label} are {own[0]}x{own[1]}; all are reduced to {size[0]}x{size[1]}. Pass "
-            "size=(height, width) to choose.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
 def picture_size(content: bytes, name: str) -> tuple[int, int]:
-    """Height and width of an encoded picture as it will be decoded, from its header alone.
+    """Height and width of an encoded picture, upright, from its header alone.
 
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    name : str
-        What to call it in an error.
-
-    Returns
-    -------
-    (int, int)
+    `name` is the file's name in an error.
     """
     with _opened(content, name) as image:
         width, height = image.size
-        on_its_side = image.getexif().get(_ORIENTATION_TAG) in _ORIENTATIONS_ON_THE_SIDE
-    return (width, height) if on_its_side else (height, width)
+        swapped = image.getexif().get(_EXIF_ORIENTATION) in _ORIENTATIONS_THAT_SWAP_AXES
+    return (width, height) if swapped else (height, width)
 
 
 def decode_picture(
-    content: bytes,
-    name: str,
-    rendering: Rendering,
-    box: tuple[int, int, int, int] | None = None,
-) -> NDArray[np.float32]:
+    content: bytes, name: str, options: DecodeOptions, box: Box | None = None
+) -> FloatArray:
     """Decode one picture.
 
     Parameters
@@ -124,11 +110,11 @@ def decode_picture(
     content : bytes
         The file.
     name : str
-        What to call it in an error.
-    rendering : Rendering
-        Size, colour, background, inversion.
+        Name of the file in an error.
+    options : DecodeOptions
+        Size, color, background, inversion.
     box : (top, left, height, width), optional
-        Part to cut out, in pixels of the upright picture; parts outside of it repeat its edge.
+        Part of the upright picture to cut out; where it lies outside, the edge is repeated.
 
     Returns
     -------
@@ -147,7 +133,7 @@ def decode_picture(
     >>> from PIL import Image
     >>> file = io.BytesIO()
     >>> Image.new("L", (3, 2), 255).save(file, "png")
-    >>> decode_picture(file.getvalue(), "white.png", Rendering()).tolist()
+    >>> decode_picture(file.getvalue(), "white.png", DecodeOptions()).tolist()
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
     with _opened(content, name) as image:
@@ -156,79 +142,86 @@ def decode_picture(
         upright = ImageOps.exif_transpose(image)
         sixteen_bit = upright.mode in _SIXTEEN_BIT_MODES
         if sixteen_bit:
-            flat = Image.fromarray(_sixteen_bit(upright))
+            opaque = Image.fromarray(_sixteen_bit_pixels(upright))
         elif upright.mode == "F":
-            raise ValueError("its floating-point pixels have no fixed range; save it as 8 or 16 bit")
+            raise ValueError("floating-point pixels have no fixed range; save it as 8 or 16 bit")
         else:
-            flat = _opaque(upright, rendering).convert("L" if rendering.mode == "grey" else "RGB")
+            opaque = _blended(upright, options.background).convert("RGB" if options.color else "L")
         if box is not None:
-            flat = _crop(flat, box)
-        if rendering.size is not None and flat.size[::-1] != tuple(rendering.size):
-            height, width = rendering.size
-            flat = flat.resize((int(width), int(height)), Image.Resampling.BILINEAR)
-        pixels = np.asarray(flat, np.float32)
+            opaque = _cropped(opaque, box)
+        if options.size is not None and opaque.size[::-1] != tuple(options.size):
+            height, width = options.size
+            opaque = opaque.resize((int(width), int(height)), Image.Resampling.BILINEAR)
+        pixels = np.asarray(opaque, np.float32)
     if not sixteen_bit:
         pixels = pixels / np.float32(255)
-    elif rendering.mode == "rgb":
+    elif options.color:
         pixels = np.repeat(pixels[..., None], 3, axis=2)
-    return np.float32(1) - pixels if rendering.invert else pixels
+    return np.float32(1) - pixels if options.invert else pixels
 
 
 @contextlib.contextmanager
-def _opened(content: bytes, name: str) -> Iterator[Any]:
-    """An open Pillow image; whatever goes wrong with it is told with its name."""
+def _opened(content: bytes, name: str) -> Iterator[Image.Image]:
+    """Open a picture with Pillow; any error within the block is raised again with its name."""
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError as error:
-        raise missing_extra("pillow", "images", "Reading pictures") from error
+        raise MissingExtraError("pillow", "images", "Reading pictures") from error
 
     try:
         with warnings.catch_warnings():
-            # Pillow only warns between one and two times its limit; other remarks on odd files help
-            # nobody.
+            # Other warnings of Pillow, about odd files, are of no use to the caller.
             warnings.simplefilter("ignore")
+            # Between one and two times its limit Pillow only warns.
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            # only these: of all others, some are handed to programs (EPS to Ghostscript)
+            # Other formats may be handed to programs, such as EPS to Ghostscript.
             with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
                 yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnsafeFileError(
-            f"{name} has more pixels than the safety limit allows ({error}) "
-            "If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS or make the picture smaller."
+            name,
+            f"has more pixels than the safety limit allows ({error})",
+            "If you trust it, raise PIL.Image.MAX_IMAGE_PIXELS or make the picture smaller.",
         ) from error
     except MemoryError:
         raise
-    except UnidentifiedImageError as error:  # its own message names an object in memory
-        raise CorruptFileError(f"{name} cannot be read as a picture: its format is not known.") from error
-    except Exception as error:  # decoders meet hostile bytes with every kind of exception
-        raise CorruptFileError(f"{name} cannot be read as a picture: {error}") from error
+    except UnidentifiedImageError as error:  # its message is the address of an object
+        raise CorruptFileError(
+            name, "cannot be read as a picture: its format is not known"
+        ) from error
+    except Exception as error:  # decoders meet damaged bytes with every kind of exception
+        raise CorruptFileError(name, f"cannot be read as a picture: {error}") from error
 
 
-def _sixteen_bit(image: Any) -> NDArray[np.float32]:
-    values = np.asarray(image)
-    if values.size and not (values.min() >= 0 and values.max() <= 65535):
-        raise ValueError(f"its pixels range over {values.min()}..{values.max()}; expected 0..65535 (16 bit)")
-    return (values / np.float32(65535)).astype(np.float32)
+def _sixteen_bit_pixels(image: Image.Image) -> FloatArray:
+    pixels = np.asarray(image)
+    if pixels.size and not (pixels.min() >= 0 and pixels.max() <= 65535):
+        raise ValueError(
+            f"its pixels range over {pixels.min()}..{pixels.max()}; expected 0..65535 (16 bit)"
+        )
+    return (pixels / np.float32(65535)).astype(np.float32)
 
 
-def _opaque(image: Any, rendering: Rendering) -> Any:
+def _blended(image: Image.Image, background: float) -> Image.Image:
     from PIL import Image
 
     if not image.has_transparency_data:
         return image
-    level = round(255 * rendering.background)
+    level = round(255 * background)
     below = Image.new("RGBA", image.size, (level, level, level, 255))
     return Image.alpha_composite(below, image.convert("RGBA"))
 
 
-def _crop(image: Any, box: tuple[int, int, int, int]) -> Any:
+def _cropped(image: Image.Image, box: Box) -> Image.Image:
     from PIL import Image
 
     top, left, height, width = box
     pixels = np.asarray(image)
-    if height > 2 * pixels.shape[0] or width > 2 * pixels.shape[1]:  # some may lie beyond its edge, not most
+    # A box may reach beyond the edge, but not so far that it costs memory.
+    if height > 2 * pixels.shape[0] or width > 2 * pixels.shape[1]:
         raise ValueError(
-            f"a part of {height}x{width} should be cut out of its {pixels.shape[0]}x{pixels.shape[1]} pixels"
+            f"a part of {height}x{width} should be cut out of its "
+            f"{format_shape(pixels.shape[:2])} pixels"
         )
     rows = np.clip(np.arange(top, top + height), 0, pixels.shape[0] - 1)
     columns = np.clip(np.arange(left, left + width), 0, pixels.shape[1] - 1)

@@ -1,32 +1,29 @@
-"""Random smooth deformations of a picture: affine maps, with or without a thin-plate spline.
+"""Random smooth deformations of an image: affine maps, with or without a thin-plate spline.
 
-Every deformation is drawn as a backward map ``F``: the deformed picture at pixel ``q`` is the
-original at ``F(q)`` (linear interpolation, 0 outside). With ``c`` the centre of the picture and
-``u`` the offsets the spline gives at ``q``,
+Every deformation is a backward map ``F``: the deformed image at pixel ``q`` is the original at
+``F(q)`` (linear interpolation, 0 outside). With ``c`` the center of the image, ``t`` the shift and
+``u`` the offsets of the spline,
 
     F(q) = c + A^-1 (q + u(q) - c - t),     A = rotation . shear . scale
 
-The spline takes the offsets of a regular grid of landmarks to all pixels; it is linear in them, so
-one matrix, made by SciPy's `RBFInterpolator`, serves all draws. Draws that fold the plane or push
-ink to the edge of the frame are drawn again.
+The spline interpolates the offsets of a regular grid of landmarks; it is linear in them, so one
+matrix serves all draws. Draws that fold the plane or push ink to the edge are repeated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import RBFInterpolator
 from scipy.ndimage import map_coordinates
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dikmeans._typing import FloatArray
 
 _LARGEST_INK_AT_EDGE = 0.1
 _SMALLEST_AREA_CHANGE = 0.2
-_DRAWS_BEFORE_SOFTENING = 10
+_DRAWS_PER_STRENGTH = 10
 
 
 @dataclass(frozen=True)
@@ -38,13 +35,13 @@ class DeformationRange:
     rotation : float
         Degrees.
     log_scale : float
-        Natural logarithm of the magnification, for each axis on its own.
+        Natural logarithm of the magnification, drawn for each axis.
     shear : float
         Tangent of the shear angle.
     shift : float
-        Fraction of the picture's side.
+        Fraction of the image's side.
     bend : float
-        Offset of a landmark, as a fraction of the picture's side; 0 leaves the map affine.
+        Offset of a landmark, as a fraction of the image's side; 0 leaves the map affine.
     landmarks : int
         Landmarks along each side.
     """
@@ -57,23 +54,8 @@ class DeformationRange:
     landmarks: int = 4
 
 
-def deform(
-    picture: NDArray[np.float32], limits: DeformationRange, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """A random deformation of a picture that stays in the frame and does not fold.
-
-    Parameters
-    ----------
-    picture : ndarray, shape (H, W)
-        Background 0.
-    limits : DeformationRange
-        What to draw from.
-    rng : numpy.random.Generator
-        Draws.
-
-    Returns
-    -------
-    ndarray of float32, shape (H, W)
+def deform(image: FloatArray, limits: DeformationRange, rng: np.random.Generator) -> FloatArray:
+    """A random deformation of an image (H, W) that stays in the frame and does not fold.
 
     Examples
     --------
@@ -83,19 +65,18 @@ def deform(
     >>> bool((deform(dot, nothing, np.random.default_rng(0)) == dot).all())
     True
     """
-    allowed_at_edge = max(_LARGEST_INK_AT_EDGE, float(ink_at_edge(picture)))
+    allowed_at_edge = max(_LARGEST_INK_AT_EDGE, float(ink_at_edge(image)))
     strength = 1.0
     while True:
-        for _ in range(_DRAWS_BEFORE_SOFTENING):
-            coordinates = random_map(picture.shape, limits, rng, strength)
-            deformed = map_coordinates(picture, coordinates, order=1, mode="constant")
+        for _ in range(_DRAWS_PER_STRENGTH):
+            coordinates = random_map(image.shape, limits, rng, strength)
+            deformed = map_coordinates(image, coordinates, order=1, mode="constant")
             if (
                 smallest_area_change(coordinates) > _SMALLEST_AREA_CHANGE
                 and ink_at_edge(deformed) <= allowed_at_edge
             ):
-                return deformed.astype(np.float32)
-        # A picture which fills its frame has little room: ask for less, down to no deformation at
-        # all.
+                return np.asarray(deformed, np.float32)
+        # An image that fills its frame has little room: deform less, down to not at all.
         strength = strength / 2 if strength > 1e-3 else 0.0
 
 
@@ -104,24 +85,10 @@ def random_map(
     limits: DeformationRange,
     rng: np.random.Generator,
     strength: float = 1.0,
-) -> NDArray[np.float64]:
-    """The backward map of one random draw.
+) -> FloatArray:
+    """The backward map of one random draw, shape (2, H, W); `strength` scales all limits.
 
-    Parameters
-    ----------
-    shape : (int, int)
-        Height and width.
-    limits : DeformationRange
-        What to draw from.
-    rng : numpy.random.Generator
-        Draws.
-    strength : float, default=1
-        Shrinks all limits.
-
-    Returns
-    -------
-    ndarray, shape (2, H, W)
-        Row and column of the original each pixel is taken from.
+    It holds the row and column of the original from which each pixel is taken.
     """
     height, width = shape
     side = np.array([height, width])
@@ -136,12 +103,12 @@ def random_map(
     pixels = np.indices((height, width)).reshape(2, -1).T.astype(float)
     if limits.bend:
         pixels += _spline_matrix(height, width, limits.landmarks) @ bend
-    centre = (side - 1) / 2
-    source = centre + (pixels - centre - shift) @ np.linalg.inv(forward).T
+    center = (side - 1) / 2
+    source: FloatArray = center + (pixels - center - shift) @ np.linalg.inv(forward).T
     return source.T.reshape(2, height, width)
 
 
-def smallest_area_change(coordinates: NDArray[np.float64]) -> float:
+def smallest_area_change(coordinates: FloatArray) -> float:
     """The smallest Jacobian determinant of a map over the pixels; positive if it does not fold.
 
     Examples
@@ -156,8 +123,8 @@ def smallest_area_change(coordinates: NDArray[np.float64]) -> float:
 
 
 @lru_cache(maxsize=8)
-def _spline_matrix(height: int, width: int, landmarks: int) -> NDArray[np.float64]:
-    """What takes offsets at the landmarks to offsets at the pixels, shape (H*W, landmarks**2)."""
+def _spline_matrix(height: int, width: int, landmarks: int) -> FloatArray:
+    """The matrix from offsets at the landmarks to offsets at the pixels, (H*W, landmarks**2)."""
     grid = np.stack(
         np.meshgrid(
             np.linspace(0, height - 1, landmarks),
@@ -168,16 +135,16 @@ def _spline_matrix(height: int, width: int, landmarks: int) -> NDArray[np.float6
     ).reshape(-1, 2)
     pixels = np.indices((height, width)).reshape(2, -1).T
     spline = RBFInterpolator(grid, np.eye(len(grid)), kernel="thin_plate_spline")
-    return spline(pixels)
+    return np.asarray(spline(pixels))
 
 
-def ink_at_edge(pictures: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The strongest ink on the outermost pixels of one picture or of each of many.
+def ink_at_edge(images: FloatArray) -> FloatArray:
+    """The largest value on the outermost pixels of one image, or of each of many.
 
     Examples
     --------
     >>> float(ink_at_edge(np.eye(3)))
     1.0
     """
-    rows = pictures[..., [0, -1], :].max(axis=(-2, -1))
-    return np.maximum(rows, pictures[..., :, [0, -1]].max(axis=(-2, -1)))
+    rows = images[..., [0, -1], :].max(axis=(-2, -1))
+    return np.asarray(np.maximum(rows, images[..., :, [0, -1]].max(axis=(-2, -1))))

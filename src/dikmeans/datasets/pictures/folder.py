@@ -1,50 +1,60 @@
-"""A folder of pictures, or a zip of one -> an `ImageSet`.
+"""A folder of pictures, or a zip of one, to an `ImageSet`.
 
-``folder/*.png`` is an unlabelled set; in ``folder/class/*.jpg`` the first folder below the root
+``folder/*.png`` is an unlabeled set; in ``folder/class/*.jpg`` the first folder below the root
 names the class. The order is natural (``img2`` before ``img10``), classes sorted the same way, so
-that it does not depend on the file system. In a zip, folders that hold everything are packaging and
-are looked through.
+that it does not depend on the file system. In a zip, folders that hold everything are ignored.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from dikmeans.datasets.errors import CorruptFileError, DataError, MissingDataError, check_choice
+from dikmeans._typing import FloatArray, IntArray, PathLike
+from dikmeans.datasets._text import first_few, format_shape
+from dikmeans.datasets.errors import (
+    AmbiguousLabelsError,
+    CorruptFileError,
+    MissingDataError,
+    MixedSizesError,
+    MixedSizesWarning,
+    ReducedSizeWarning,
+    TooLargeError,
+    UnreadableFilesWarning,
+    check_choice,
+)
 from dikmeans.datasets.files.tree import FileTree, ZipTree, natural_key, open_tree
 from dikmeans.datasets.imageset import Card, ImageSet
 from dikmeans.datasets.pictures.decode import (
-    EXTENSIONS,
-    Rendering,
+    PICTURE_EXTENSIONS,
+    DecodeOptions,
     decode_picture,
     picture_size,
     reduced_size,
-    warn_reduced,
 )
 
-if TYPE_CHECKING:
-    import os
+Members = dict[str, str]
+"""Names of the pictures below the root (or split) of a tree, and the names to read them by."""
 
-    from numpy.typing import NDArray
-
-_NAMED_IN_A_MESSAGE = 5
+Result = TypeVar("Result")
 
 
 def load_folder(
-    path: str | os.PathLike[str],
+    path: PathLike,
     size: tuple[int, int] | None = None,
     *,
     split: str | None = None,
     largest_side: int | None = None,
     on_mixed_sizes: Literal["resize", "error"] = "resize",
     on_unreadable: Literal["skip", "error"] = "skip",
-    mode: Literal["grey", "rgb"] = "grey",
+    color: bool = False,
     background: float = 0.0,
     invert: bool = False,
     max_bytes: int = 1 << 32,
@@ -56,22 +66,21 @@ def load_folder(
     path : path
         ``folder/*.png``, ``folder/class/*.png``, or a zip of either.
     size : (int, int), optional
-        Height and width to bring every picture to. They are stretched, not padded: to a clustering
-        that is invariant to deformations, stretching is no change.
+        Height and width to resize every picture to. Pictures are stretched, not padded.
     split : {"train", "test"}, optional
-        Which part to take of a folder that holds ``train`` and ``test``. A folder without them is
-        one part, "train".
+        Which split to take of a folder that holds ``train`` and ``test``. A folder without them
+        is one split, "train".
     largest_side : int, optional
-        Without a `size`: reduce larger pictures, in proportion, to at most this many rows and columns
-        (with a warning).
+        Without a `size`: reduce larger pictures, in proportion, to at most this many rows and
+        columns (with a warning).
     on_mixed_sizes : {"resize", "error"}, default="resize"
-        Without a `size`: bring pictures to the size most of them have (with a warning), or refuse.
+        Without a `size`: resize pictures to the most frequent size (with a warning), or refuse.
     on_unreadable : {"skip", "error"}, default="skip"
-        Leave out files that are no pictures (with a warning that names and counts them), or refuse.
-    mode : {"grey", "rgb"}, default="grey"
-        One channel or three.
+        Leave out unreadable files (with a warning that names and counts them), or refuse.
+    color : bool, default=False
+        Three channels rather than one.
     background : float, default=0
-        Grey level in [0, 1] on which transparent pixels are laid.
+        Gray level in [0, 1] under transparent pixels.
     invert : bool, default=False
         For dark subjects on white: make the background 0.
     max_bytes : int, default=4 GiB
@@ -87,9 +96,15 @@ def load_folder(
     MissingDataError
         Nothing at `path`, or no pictures in it.
     CorruptFileError
-        An unreadable file, or mixed sizes, where those are refused; or nothing readable at all.
+        An unreadable file, if `on_unreadable` is "error"; or no readable file at all.
+    MixedSizesError
+        Mixed sizes, if `on_mixed_sizes` is "error".
+    AmbiguousLabelsError
+        Pictures in class folders and beside them.
+    TooLargeError
+        More than `max_bytes`.
     UnsafeFileError
-        A decompression bomb, or a zip whose names climb out of it.
+        A decompression bomb, or a zip with names that point outside of it.
 
     Examples
     --------
@@ -105,191 +120,146 @@ def load_folder(
     """
     check_choice("on_mixed_sizes", on_mixed_sizes, ("resize", "error"))
     check_choice("on_unreadable", on_unreadable, ("skip", "error"))
-    rendering = Rendering(size, mode, background, invert)
+    options = DecodeOptions(size, color, background, invert)
     path = Path(path).expanduser()
+    errors: list[CorruptFileError] | None = None if on_unreadable == "error" else []
     with open_tree(path) as tree:
-        files = _select_split(_pictures_in(tree), split, tree.label)
-        unreadable = _Unreadable(tree.label, refuse=on_unreadable == "error")
+        members = _select_split(_pictures_in(tree), split, path)
         if size is None:
-            files, common = _common_size(tree, files, on_mixed_sizes, unreadable)
-            rendering = replace(rendering, size=reduced_size(common, largest_side))
-            warn_reduced(tree.label, common, rendering.size)
-        files, images = _decode_all(tree, files, rendering, max_bytes, unreadable)
-        unreadable.warn()
-    labels, class_names = _labels_from_folders(files, tree.label)
+            sizes = dict(_read_each(tree, members, picture_size, errors))
+            members = {name: members[name] for name in sizes}
+            size = _common_size(Counter(sizes.values()), path, on_mixed_sizes, largest_side)
+            options = replace(options, size=size)
+        names, images = _decode_all(tree, members, options, size, max_bytes, errors)
+    if errors:
+        warnings.warn(UnreadableFilesWarning(path, errors), stacklevel=2)
+    labels, class_names = _labels_from_folders(names, path)
+    processing = ["color" if color else "gray", format_shape(size)]
+    processing += ["inverted"] if invert else []
+    processing += [f"{len(errors)} unreadable file(s) left out"] if errors else []
     card = Card(
         title=path.name,
         source=f"pictures in {path}",
         citation="-",
-        size=f"{len(images)} images of {'x'.join(map(str, images.shape[1:]))}",
-        processing=_describe(rendering, unreadable.count),
+        size=f"{len(images)} images of {format_shape(images.shape[1:])}",
+        processing=", ".join(processing),
     )
-    return ImageSet(images, labels, class_names, tuple(file.name for file in files), card)
+    return ImageSet(images, labels, class_names, tuple(names), card)
 
 
-@dataclass(frozen=True)
-class _File:
-    """A picture in a tree: the name to read it by, and that name without packaging folders."""
-
-    member: str
-    name: str
-
-
-class _Unreadable:
-    """Collects the files that could not be read, or refuses the first."""
-
-    def __init__(self, label: str, refuse: bool) -> None:
-        self._label = label
-        self._refuse = refuse
-        self._reasons: list[str] = []
-
-    @property
-    def count(self) -> int:
-        return len(self._reasons)
-
-    def add(self, error: CorruptFileError) -> None:
-        if self._refuse:
-            raise CorruptFileError(
-                f"{error}. Remove the file from {self._label}, or pass on_unreadable='skip'."
-            ) from error
-        self._reasons.append(str(error))
-
-    def warn(self) -> None:
-        if self._reasons:
-            warnings.warn(
-                f"{self.count} unreadable file(s) in {self._label} left out: "
-                + _first_few(self._reasons, "; "),
-                UserWarning,
-                stacklevel=3,
-            )
-
-
-def _pictures_in(tree: FileTree) -> list[_File]:
-    members = [name for name in tree.names if PurePosixPath(name).suffix.lower() in EXTENSIONS]
+def _pictures_in(tree: FileTree) -> Members:
+    members = [n for n in tree.names if PurePosixPath(n).suffix.lower() in PICTURE_EXTENSIONS]
     if not members:
         raise MissingDataError(
-            f"There are no pictures in {tree.label}: {len(tree.names)} file(s), none of them "
-            f"{', '.join(sorted(EXTENSIONS))}."
+            tree.path,
+            f"has no pictures: {len(tree.names)} file(s), none of them "
+            f"{', '.join(sorted(PICTURE_EXTENSIONS))}",
         )
-    packaging = ""
+    prefix = ""
     if isinstance(tree, ZipTree):
         parents = [PurePosixPath(name).parts[:-1] for name in members]
-        shared = 0
-        while all(len(p) > shared and p[shared] == parents[0][shared] for p in parents):
-            shared += 1
-        packaging = "".join(part + "/" for part in parents[0][:shared])
-    return [_File(name, name[len(packaging) :]) for name in members]
+        n_shared = 0
+        while all(len(p) > n_shared and p[n_shared] == parents[0][n_shared] for p in parents):
+            n_shared += 1
+        prefix = "".join(f"{part}/" for part in parents[0][:n_shared])
+    return {name[len(prefix) :]: name for name in members}
 
 
-def _select_split(files: list[_File], split: str | None, label: str) -> list[_File]:
+def _select_split(members: Members, split: str | None, path: Path) -> Members:
     if split is None:
-        return files
-    top_folders = {PurePosixPath(file.name).parts[0] for file in files}
+        return members
+    top_folders = {PurePosixPath(name).parts[0] for name in members}
     if not {"train", "test"} <= top_folders and split == "train":
-        return files
+        return members
     if not {"train", "test", split} <= top_folders:
         raise MissingDataError(
-            f"{label} has no part {split!r}: expected folders 'train' and 'test' in it, found "
-            f"{_first_few(sorted(top_folders))}. Without them the whole folder is 'train'."
+            path,
+            f"has no split {split!r}: expected folders 'train' and 'test' in it, got "
+            f"{first_few(sorted(top_folders))}",
+            "Without them the whole folder is 'train'.",
         )
-    return [
-        _File(file.member, file.name.removeprefix(f"{split}/"))
-        for file in files
-        if file.name.startswith(f"{split}/")
-    ]
+    prefix = f"{split}/"
+    return {n.removeprefix(prefix): m for n, m in members.items() if n.startswith(prefix)}
+
+
+def _read_each(
+    tree: FileTree,
+    members: Members,
+    read: Callable[[bytes, str], Result],
+    errors: list[CorruptFileError] | None,
+) -> Iterator[tuple[str, Result]]:
+    """Yield name and result of `read` for every readable file; at least one, or an error.
+
+    The errors of unreadable files are appended to `errors`; if that is None, the first is raised.
+    """
+    n_readable = 0
+    for name, member in members.items():
+        try:
+            result = read(tree.read(member), name)
+        except CorruptFileError as error:
+            if errors is None:
+                raise CorruptFileError(
+                    error.path,
+                    error.reason,
+                    f"Remove the file from {tree.path}, or pass on_unreadable='skip'.",
+                ) from error
+            errors.append(error)
+            continue
+        n_readable += 1
+        yield name, result
+    if n_readable == 0:
+        warnings.warn(UnreadableFilesWarning(tree.path, errors or []), stacklevel=4)
+        raise CorruptFileError(
+            tree.path, f"has {len(errors or [])} picture file(s), none of which can be read"
+        )
 
 
 def _common_size(
-    tree: FileTree, files: list[_File], on_mixed_sizes: str, unreadable: _Unreadable
-) -> tuple[list[_File], tuple[int, int]]:
-    """The readable files and the size most of them have (among equals, the smallest)."""
-    readable, sizes = [], []
-    for file in files:
-        try:
-            sizes.append(picture_size(tree.read(file.member), file.name))
-            readable.append(file)
-        except CorruptFileError as error:
-            unreadable.add(error)
-    _refuse_nothing(readable, tree, unreadable)
-    counts = Counter(sizes)
+    counts: Counter[tuple[int, int]], path: Path, on_mixed_sizes: str, largest_side: int | None
+) -> tuple[int, int]:
+    """The most frequent size (the smallest of several), reduced to `largest_side`."""
     common = min(counts, key=lambda size: (-counts[size], size))
     if len(counts) > 1:
-        found = _first_few([f"{h}x{w} ({n})" for (h, w), n in counts.most_common()])
         if on_mixed_sizes == "error":
-            raise CorruptFileError(
-                f"The pictures in {tree.label} differ in size: {found}. Pass size=(height, width), "
-                "or on_mixed_sizes='resize' to bring them to the most frequent one."
-            )
-        warnings.warn(
-            f"The pictures in {tree.label} differ in size: {found}; all are resized to the most "
-            f"frequent, {common[0]}x{common[1]}. Pass size=(height, width) to choose.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return readable, common
+            raise MixedSizesError(path, counts)
+        warnings.warn(MixedSizesWarning(path, counts, common), stacklevel=3)
+    size = reduced_size(common, largest_side)
+    if size != common:
+        warnings.warn(ReducedSizeWarning(path, common, size), stacklevel=3)
+    return size
 
 
 def _decode_all(
     tree: FileTree,
-    files: list[_File],
-    rendering: Rendering,
+    members: Members,
+    options: DecodeOptions,
+    size: tuple[int, int],
     max_bytes: int,
-    unreadable: _Unreadable,
-) -> tuple[list[_File], NDArray[np.float32]]:
-    """Decode into one array, made beforehand so that the memory needed is known and bounded."""
-    assert rendering.size is not None
-    shape = (len(files), *rendering.size) + ((3,) if rendering.mode == "rgb" else ())
-    needed = int(np.prod(shape, dtype=object)) * np.dtype(np.float32).itemsize
-    if needed > max_bytes:
-        raise DataError(
-            f"{len(files)} pictures of {'x'.join(map(str, shape[1:]))} from {tree.label} take "
-            f"{needed:,} bytes, more than max_bytes={max_bytes:,}. Pass a smaller "
-            "size=(height, width), or a larger max_bytes."
-        )
+    errors: list[CorruptFileError] | None,
+) -> tuple[list[str], FloatArray]:
+    """Decode into one array, allocated beforehand so that the memory needed is known."""
+    shape = (len(members), *size) + ((3,) if options.color else ())
+    n_bytes = math.prod(map(int, shape)) * np.dtype(np.float32).itemsize
+    if n_bytes > max_bytes:
+        raise TooLargeError(tree.path, n_bytes, max_bytes)
     images = np.empty(shape, np.float32)
-    readable: list[_File] = []
-    for file in files:
-        try:
-            images[len(readable)] = decode_picture(tree.read(file.member), file.name, rendering)
-            readable.append(file)
-        except CorruptFileError as error:
-            unreadable.add(error)
-    _refuse_nothing(readable, tree, unreadable)
-    return readable, images[: len(readable)]
+    names: list[str] = []
+    for name, pixels in _read_each(
+        tree, members, lambda content, name: decode_picture(content, name, options), errors
+    ):
+        images[len(names)] = pixels
+        names.append(name)
+    return names, images[: len(names)]
 
 
-def _refuse_nothing(readable: list[_File], tree: FileTree, unreadable: _Unreadable) -> None:
-    if not readable:
-        unreadable.warn()
-        raise CorruptFileError(f"None of the {unreadable.count} picture file(s) in {tree.label} can be read.")
-
-
-def _labels_from_folders(files: list[_File], label: str) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
-    folders = [parts[0] if len(parts := PurePosixPath(f.name).parts) > 1 else None for f in files]
-    if all(folder is None for folder in folders):
+def _labels_from_folders(names: list[str], path: Path) -> tuple[IntArray | None, tuple[str, ...]]:
+    parts = [PurePosixPath(name).parts for name in names]
+    folders = [folder if rest else None for folder, *rest in parts]
+    classes = [folder for folder in folders if folder is not None]
+    if not classes:
         return None, ()
     if None in folders:
-        loose = files[folders.index(None)].name
-        raise DataError(
-            f"{label} has pictures in folders and beside them (such as {loose!r}), so it is "
-            "unclear which class the latter are. Put them into folders too, or load the folders "
-            "one by one."
-        )
-    class_names = sorted({folder for folder in folders if folder is not None}, key=natural_key)
-    number = {name: k for k, name in enumerate(class_names)}
-    labels = np.array([number[folder] for folder in folders if folder is not None], np.int64)
-    return labels, tuple(class_names)
-
-
-def _describe(rendering: Rendering, skipped: int) -> str:
-    assert rendering.size is not None
-    steps = [rendering.mode, f"{rendering.size[0]}x{rendering.size[1]}"]
-    steps += ["inverted"] if rendering.invert else []
-    steps += [f"{skipped} unreadable file(s) left out"] if skipped else []
-    return ", ".join(steps)
-
-
-def _first_few(items: list[str], separator: str = ", ") -> str:
-    more = len(items) - _NAMED_IN_A_MESSAGE
-    shown = separator.join(items[:_NAMED_IN_A_MESSAGE])
-    return f"{shown}{separator}and {more} more" if more > 0 else shown
+        raise AmbiguousLabelsError(path, names[folders.index(None)])
+    class_names = sorted(set(classes), key=natural_key)
+    numbers = {name: number for number, name in enumerate(class_names)}
+    return np.array([numbers[name] for name in classes], np.int64), tuple(class_names)

@@ -1,1 +1,1 @@
-"""The named data sets, one file each: where the files lie, how they are read, what is done."""
+"""The named data sets, one module each: which files they need, how these are read and processed."""

@@ -1,16 +1,15 @@
 """Affine MNIST and Diffeo MNIST: one digit of each class, deformed at random a hundred times.
 
-As in the paper, one MNIST training image of each class is drawn, and a hundred random deformations
-of it are made: affine maps for the one set, affine maps composed with thin-plate splines for the
-other. The paper does not give their range; the one used here, chosen so that plain K-means scores
-near what the paper reports for it (68 and 62 %), is in `AFFINE` and `DIFFEO`. A third of each
-class is for testing.
+As in the paper, one MNIST training image of each class is drawn and deformed: by affine maps for
+the one set, by affine maps composed with thin-plate splines for the other. The paper does not give
+their range; `AFFINE` and `DIFFEO` are chosen so that plain K-means scores near what the paper
+reports for it (68 and 62 %). A third of each class is for testing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
@@ -18,10 +17,6 @@ from dikmeans.datasets.imageset import Card, ImageSet
 from dikmeans.datasets.pictures.deform import DeformationRange, deform, ink_at_edge
 from dikmeans.datasets.sets.mnist import CARD as MNIST_CARD
 from dikmeans.datasets.sets.mnist import load_mnist
-from dikmeans.datasets.sets.named import NamedSet
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 AFFINE = DeformationRange(rotation=20, log_scale=0.2, shear=0.2, shift=0.07)
 DIFFEO = replace(AFFINE, bend=0.08, landmarks=4)
@@ -29,14 +24,14 @@ DIFFEO = replace(AFFINE, bend=0.08, landmarks=4)
 
 @dataclass(frozen=True)
 class DeformedMnist:
-    """The loader of a set made by deforming ten digits.
+    """The loader of a data set made by deforming ten digits.
 
     Attributes
     ----------
     title : str
         For the card.
     limits : DeformationRange
-        How far the deformations go.
+        Range of the deformations.
     """
 
     title: str
@@ -46,66 +41,59 @@ class DeformedMnist:
         self,
         split: str,
         data_home: Path,
-        download: bool,
+        may_download: bool,
+        /,
         *,
         seed: int = 0,
         per_class: int = 100,
         test_fraction: float = 1 / 3,
     ) -> ImageSet:
-        """Make the set.
+        """Deform digits of MNIST's training files.
 
         Parameters
         ----------
-        split, data_home, download
-            As in `dikmeans.datasets.load`; MNIST's training files are needed.
+        split, data_home, may_download
+            As in `DatasetLoader`.
         seed : int, default=0
-            Which digits are drawn and how they are deformed; both splits come from the same.
+            Decides which digits are drawn and how they are deformed; the same for both splits.
         per_class : int, default=100
             Deformations of each digit, over both splits.
         test_fraction : float, default=1/3
-            Share of each class which is for testing. The paper says a third in one place, and 700
+            Share of each class that is for testing. The paper says a third in one place, and 700
             and 300 images in another: 0.3.
-
-        Returns
-        -------
-        ImageSet
         """
         if not (0 < test_fraction < 1 and per_class >= 2):
             raise ValueError(
                 "expected 0 < test_fraction < 1 and per_class >= 2; got "
                 f"test_fraction={test_fraction!r}, per_class={per_class!r}."
             )
-        digits = load_mnist("train", data_home, download)
-        assert digits.labels is not None
+        digits = load_mnist("train", data_home, may_download)
         n_test = min(max(1, round(per_class * test_fraction)), per_class - 1)
-        wanted = {
-            "train": slice(None, per_class - n_test),
-            "test": slice(per_class - n_test, None),
-        }[split]
-        # Some digits of MNIST touch the frame and could not be moved without cutting them.
+        n_train = per_class - n_test
+        selected = slice(None, n_train) if split == "train" else slice(n_train, None)
+        # Digits that touch the frame could not be moved without cutting them.
         in_frame = ink_at_edge(digits.images) == 0
         images, names = [], []
-        # A stream of random numbers for each class: what one class draws does not move another.
-        for digit, stream in enumerate(np.random.default_rng(seed).spawn(10)):
-            row = stream.choice(np.flatnonzero((digits.labels == digit) & in_frame))
-            made = [deform(digits.images[row], self.limits, stream) for _ in range(per_class)]
-            images += made[wanted]
-            names += [f"{digits.names[row]}-deformed-{n}" for n in range(per_class)[wanted]]
-        per_split = len(images) // 10
+        # One random stream per class: draws of one class do not change those of another.
+        for digit, rng in enumerate(np.random.default_rng(seed).spawn(10)):
+            row = rng.choice(np.flatnonzero((digits.labels == digit) & in_frame))
+            deformed = [deform(digits.images[row], self.limits, rng) for _ in range(per_class)]
+            images += deformed[selected]
+            names += [f"{digits.names[row]}-deformed-{n}" for n in range(per_class)[selected]]
         return ImageSet(
             images=np.stack(images),
-            labels=np.repeat(np.arange(10), per_split),
+            labels=np.repeat(np.arange(10), len(images) // 10),
             class_names=digits.class_names,
             names=tuple(names),
             card=Card(
                 title=self.title,
                 source=f"generated from MNIST ({MNIST_CARD.source})",
                 citation=MNIST_CARD.citation,
-                size=f"{10 * (per_class - n_test)} training and {10 * n_test} test images of 28x28",
+                size=f"{10 * n_train} training and {10 * n_test} test images of 28x28",
                 processing=f"seed {seed}, {self.limits}",
             ),
         )
 
 
-AFFINE_SET = NamedSet("affine-mnist", DeformedMnist("Affine MNIST", AFFINE))
-DIFFEO_SET = NamedSet("diffeo-mnist", DeformedMnist("Diffeo MNIST", DIFFEO))
+load_affine_mnist = DeformedMnist("Affine MNIST", AFFINE)
+load_diffeo_mnist = DeformedMnist("Diffeo MNIST", DIFFEO)

@@ -1,22 +1,19 @@
-"""EMNIST letters: handwritten letters of 28x28, capitals and small letters merged into 26 classes.
+"""EMNIST letters: handwritten letters of 28x28, upper and lower case merged into 26 classes.
 
-EMNIST stores images transposed (rows and columns exchanged); here they come upright.
+EMNIST stores images transposed (rows and columns exchanged); they are loaded upright.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dikmeans.datasets.errors import CorruptFileError
-from dikmeans.datasets.files.fetch import RemoteFile
+from dikmeans.datasets.files.download import RemoteFile
 from dikmeans.datasets.files.idx import read_idx_pair
 from dikmeans.datasets.files.tree import ZipLimits, ZipTree
-from dikmeans.datasets.imageset import Card, ImageSet
-from dikmeans.datasets.sets.characters import Characters, characters_from_idx, idx_layout, to_image_set
-from dikmeans.datasets.sets.named import SPLITS, Layout, NamedSet, Shelf, find_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from dikmeans.datasets.imageset import Card
+from dikmeans.datasets.sets.characters import CharacterDataset, Characters, idx_layout
+from dikmeans.datasets.sets.published import SPLITS, FileLayout, PublishedFiles, find_file
 
 CARD = Card(
     title="EMNIST letters",
@@ -28,84 +25,68 @@ CARD = Card(
     processing="transposed to upright, bytes scaled to [0, 1]",
 )
 
-_FILES = {
+_NAMES = {
     split: (
         f"emnist-letters-{split}-images-idx3-ubyte",
         f"emnist-letters-{split}-labels-idx1-ubyte",
     )
     for split in SPLITS
 }
-_ARCHIVE = "gzip.zip"
-
+_ARCHIVE = RemoteFile(
+    "gzip.zip",
+    "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
+    "md5:58c8d27c78d21e728a6bc7b3cc06412e",
+)
 _DRAW_TITLE = "EMNIST letters (50k draw)"
-_DRAW_FILES = (
+_DRAW_NAMES = (
     "emnist-letters26-balanced-images-idx3-ubyte",
     "emnist-letters26-balanced-labels-idx1-ubyte",
 )
-_DRAW_TEST_IMAGES = 10_000
+_N_DRAW_TEST = 10_000
 
 
 def _read_archive(folder: Path, split: str) -> Characters:
-    # The archive holds all of EMNIST: larger than any folder of pictures a user would zip.
-    with ZipTree(folder / _ARCHIVE, ZipLimits(member_bytes=1 << 30)) as tree:
-        members = [f"gzip/{name}.gz" for name in _FILES[split]]
+    # The archive holds all of EMNIST and has larger members than a zip of pictures.
+    with ZipTree(folder / _ARCHIVE.name, ZipLimits(member_bytes=1 << 30)) as tree:
+        members = [f"gzip/{name}.gz" for name in _NAMES[split]]
         lacking = sorted(set(members) - set(tree.names))
         if lacking:
-            raise CorruptFileError(f"{tree.label} has no {', '.join(lacking)}: is it EMNIST's archive?")
-        images, labels = (tree.read(name) for name in members)
-        pair = read_idx_pair(images, labels, members[0], members[1])
-    return characters_from_idx(*pair, transposed=True)
+            raise CorruptFileError(
+                tree.path, f"has no {', '.join(lacking)}", "Is it EMNIST's archive?"
+            )
+        image_file, label_file = (tree.read(name) for name in members)
+    images, labels = read_idx_pair(image_file, label_file, *members)
+    return Characters(images.transpose(0, 2, 1), labels)
 
 
 def _read_draw(folder: Path, split: str) -> Characters:
-    images, labels = (find_file(folder, name) or folder / name for name in _DRAW_FILES)
-    pictures, numbers = read_idx_pair(images, labels)
-    if len(pictures) <= _DRAW_TEST_IMAGES:
+    image_path, label_path = (find_file(folder, name) for name in _DRAW_NAMES)
+    images, labels = read_idx_pair(image_path, label_path)
+    if len(images) <= _N_DRAW_TEST:
         raise CorruptFileError(
-            f"{images} has {len(pictures):,} images; expected more than the last "
-            f"{_DRAW_TEST_IMAGES:,}, which are the test part."
+            image_path,
+            f"has {len(images):,} images; expected more than the last {_N_DRAW_TEST:,}, which are "
+            "for testing",
         )
-    part = {"train": slice(None, -_DRAW_TEST_IMAGES), "test": slice(-_DRAW_TEST_IMAGES, None)}[split]
-    return Characters(pictures[part].transpose(0, 2, 1), numbers[part], _DRAW_TITLE)
+    rows = slice(None, -_N_DRAW_TEST) if split == "train" else slice(-_N_DRAW_TEST, None)
+    return Characters(images[rows].transpose(0, 2, 1), labels[rows], _DRAW_TITLE)
 
 
-SHELF = Shelf(
+FILES = PublishedFiles(
     folder="emnist",
     layouts=(
-        idx_layout("the published idx files, gzipped or not", _FILES, transposed=True),
-        Layout("the published archive", dict.fromkeys(SPLITS, (_ARCHIVE,)), _read_archive),
-        Layout(
-            f"a balanced draw without a split of its own (its last {_DRAW_TEST_IMAGES:,} images "
-            "are the test part)",
-            dict.fromkeys(SPLITS, _DRAW_FILES),
+        idx_layout("the published idx files, gzipped or not", _NAMES, transposed=True),
+        FileLayout("the published archive", dict.fromkeys(SPLITS, (_ARCHIVE.name,)), _read_archive),
+        FileLayout(
+            f"a balanced draw without a split (its last {_N_DRAW_TEST:,} images are for testing)",
+            dict.fromkeys(SPLITS, _DRAW_NAMES),
             _read_draw,
         ),
     ),
     homepage="https://www.nist.gov/itl/products-and-services/emnist-dataset",
-    remotes=dict.fromkeys(
-        SPLITS,
-        (
-            RemoteFile(
-                _ARCHIVE,
-                "https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
-                "md5",
-                "58c8d27c78d21e728a6bc7b3cc06412e",
-            ),
-        ),
-    ),
+    remotes=dict.fromkeys(SPLITS, (_ARCHIVE,)),
 )
 
-
-def load_emnist_letters(split: str, data_home: Path, download: bool) -> ImageSet:
-    """Load EMNIST letters; no options."""
-    return to_image_set(
-        SHELF.read(split, data_home, download),
-        split,
-        CARD,
-        class_names=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
-        first_number=1,
-        shape=(28, 28),
-    )
-
-
-SET = NamedSet("emnist-letters", load_emnist_letters)
+load_emnist_letters = CharacterDataset(
+    CARD, FILES, class_names=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), first_number=1, shape=(28, 28)
+)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from dikmeans.datasets.files.fetch import RemoteFile
-from dikmeans.datasets.imageset import Card, ImageSet
-from dikmeans.datasets.sets.characters import idx_layout, to_image_set
-from dikmeans.datasets.sets.named import NamedSet, Shelf
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from dikmeans.datasets.files.download import RemoteFile
+from dikmeans.datasets.imageset import Card
+from dikmeans.datasets.sets.characters import CharacterDataset, idx_layout
+from dikmeans.datasets.sets.published import PublishedFiles
 
 CARD = Card(
     title="MNIST",
@@ -21,39 +16,30 @@ CARD = Card(
     processing="bytes scaled to [0, 1]",
 )
 
-_FILES = {
+_NAMES = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
     "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
 }
-_MD5 = {
-    "train-images-idx3-ubyte": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-    "train-labels-idx1-ubyte": "d53e105ee54ea40749a09fcbcd1e9432",
-    "t10k-images-idx3-ubyte": "9fb629c4189551a2d022fa330f9573f3",
-    "t10k-labels-idx1-ubyte": "ec29112dd5afa0611ce80d1b7f02629c",
+_CHECKSUMS = {
+    "train-images-idx3-ubyte": "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "train-labels-idx1-ubyte": "md5:d53e105ee54ea40749a09fcbcd1e9432",
+    "t10k-images-idx3-ubyte": "md5:9fb629c4189551a2d022fa330f9573f3",
+    "t10k-labels-idx1-ubyte": "md5:ec29112dd5afa0611ce80d1b7f02629c",
 }
 _MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
-SHELF = Shelf(
+FILES = PublishedFiles(
     folder="mnist",
-    layouts=(idx_layout("the published idx files, gzipped or not", _FILES),),
+    layouts=(idx_layout("the published idx files, gzipped or not", _NAMES),),
     homepage=_MIRROR,
     remotes={
-        split: tuple(RemoteFile(f"{name}.gz", f"{_MIRROR}{name}.gz", "md5", _MD5[name]) for name in names)
-        for split, names in _FILES.items()
+        split: tuple(
+            RemoteFile(f"{name}.gz", f"{_MIRROR}{name}.gz", _CHECKSUMS[name]) for name in names
+        )
+        for split, names in _NAMES.items()
     },
 )
 
-
-def load_mnist(split: str, data_home: Path, download: bool) -> ImageSet:
-    """Load MNIST; no options."""
-    return to_image_set(
-        SHELF.read(split, data_home, download),
-        split,
-        CARD,
-        class_names=tuple("0123456789"),
-        first_number=0,
-        shape=(28, 28),
-    )
-
-
-SET = NamedSet("mnist", load_mnist)
+load_mnist = CharacterDataset(
+    CARD, FILES, class_names=tuple("0123456789"), first_number=0, shape=(28, 28)
+)

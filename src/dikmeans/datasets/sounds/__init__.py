@@ -1,1 +1,1 @@
-"""Sounds: from audio files to signals, and from signals to time-frequency pictures."""
+"""From audio files to signals, and from signals to spectrograms."""

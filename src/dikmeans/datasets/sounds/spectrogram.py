@@ -1,30 +1,27 @@
-"""A sound -> a log-mel picture of fixed size.
+"""A sound to a log-mel spectrogram of fixed size.
 
 Rows are mel bands, the highest pitch in row 0 (the top, as spectrograms are drawn); columns are
 time, left to right. A pixel is the power ``P`` in its band and frame, in decibels below the loudest
-pixel of the picture:
+pixel of the image:
 
     pixel = max(0, 1 + 10 log10(P / max P) / range_db)
 
-so the picture does not depend on the loudness of the recording. The frames are evenly spaced over
-the sound whatever its length: like the pictures of a folder, a word is stretched to fill its frame.
+so the image does not depend on the loudness of the recording. The frames are evenly spaced over the
+sound whatever its length: every sound is stretched to the same width.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import fft
 
+from dikmeans._typing import ArrayLike, FloatArray
 from dikmeans.datasets.sounds.read import to_mono
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 DEFAULT_SIZE = (24, 64)
-# Change it whenever the same parameters begin to give another picture: stored pictures carry it.
+# Increase it whenever the same parameters give another image: the names of cached images carry it.
 TRANSFORM_VERSION = 1
 
 _WINDOW_SECONDS = 0.032
@@ -43,26 +40,26 @@ def spectrogram_picture(
     trim_db: float = 40.0,
     duration: float | None = None,
     range_db: float = 60.0,
-) -> NDArray[np.float32]:
-    """The log-mel picture of a sound.
+) -> FloatArray:
+    """The log-mel spectrogram of a sound, as an image.
 
     Parameters
     ----------
     signal : array, shape (samples,) or (samples, channels)
         The sound, integers or floats; channels are averaged.
     rate : float
-        Samples a second. Pictures of one sound at different rates agree as far as the lower rate
+        Samples per second. Images of one sound at different rates agree as far as the lower rate
         reaches.
     size : (int, int), default=(24, 64)
         Mel bands (rows) and frames (columns).
     trim : bool, default=True
         Cut the silence before and after the sound.
     trim_db : float, default=40
-        What is that far below the loudest moment counts as silence. At 30 the soft consonants ("s",
-        "f") go too.
+        Anything this far below the loudest moment is silence. At 30 dB soft consonants ("s", "f")
+        are cut too.
     duration : float, optional
-        Seconds the picture spans; a shorter sound is followed by silence, a longer one is cut. By
-        default the picture spans the sound.
+        Seconds the image spans; a shorter sound is followed by silence, a longer one is cut. By
+        default the image spans the sound.
     range_db : float, default=60
         Decibels between the loudest pixel (1) and the background (0).
 
@@ -93,43 +90,41 @@ def spectrogram_picture(
     if trim:
         sound = _trimmed(sound, rate, trim_db)
     if duration is not None:
-        wanted = max(1, round(duration * rate))
-        sound = np.pad(sound[:wanted], (0, max(0, wanted - len(sound))))
+        n_samples = max(1, round(duration * rate))
+        sound = np.pad(sound[:n_samples], (0, max(0, n_samples - len(sound))))
     window = max(2, round(_WINDOW_SECONDS * rate))
     return _decibels(_mel_power(sound, _mel_filters(bands, window, rate), window, frames), range_db)
 
 
-def _checked(signal: ArrayLike, rate: float) -> NDArray[np.float32]:
+def _checked(signal: ArrayLike, rate: float) -> FloatArray:
     sound = np.asarray(signal)
     if sound.ndim not in (1, 2) or sound.size == 0:
         raise ValueError(
             f"signal must be a sound of shape (samples,) or (samples, channels); got {sound.shape}."
         )
     if not (np.isfinite(rate) and rate > 0):
-        raise ValueError(f"rate must be a positive number of samples a second; got {rate!r}.")
+        raise ValueError(f"rate must be a positive number of samples per second; got {rate!r}.")
     sound = to_mono(sound)
     if not np.isfinite(sound).all():
         raise ValueError("signal has samples that are NaN or infinite; remove them first.")
-    # Loudness drops out in the end; dropped at once, no square can overflow or vanish.
-    return sound / max(np.abs(sound).max(), np.finfo(np.float32).tiny)
+    # The image does not depend on loudness; scaled, no square can overflow or vanish.
+    return np.asarray(sound / max(np.abs(sound).max(), np.finfo(np.float32).tiny))
 
 
-def _trimmed(sound: NDArray[np.float32], rate: float, trim_db: float) -> NDArray[np.float32]:
-    """The sound between its first and its last step which is not silent."""
+def _trimmed(sound: FloatArray, rate: float, trim_db: float) -> FloatArray:
+    """The sound between its first and its last step that is not silent."""
     step = max(1, round(_ENERGY_STEP_SECONDS * rate))
     energy = np.add.reduceat(np.square(sound, dtype=np.float64), np.arange(0, len(sound), step))
     loud = np.flatnonzero(energy > energy.max() * 10 ** (-trim_db / 10))
-    # A sound without energy has no loud step, and nothing to cut.
+    # A silent sound has no loud step, and nothing to cut.
     return sound[loud[0] * step : (loud[-1] + 1) * step] if loud.size else sound
 
 
-def _mel_power(
-    sound: NDArray[np.float32], filters: NDArray[np.float64], window: int, frames: int
-) -> NDArray[np.float64]:
+def _mel_power(sound: FloatArray, filters: FloatArray, window: int, frames: int) -> FloatArray:
     """Power in each band and frame, shape (bands, frames).
 
-    Where frames are further apart than half a window, several of them make one, so that a long
-    sound leaves no gaps.
+    Where frames are further apart than half a window, several are averaged, so that a long sound
+    leaves no gaps.
     """
     per_column = max(1, int(np.ceil(2 * len(sound) / (frames * window))))
     count = frames * per_column
@@ -142,14 +137,14 @@ def _mel_power(
     for first in range(0, frames, columns_at_once):
         chunk = starts.reshape(frames, per_column)[first : first + columns_at_once]
         spectrum = fft.rfft(pieces[chunk] * taper)
-        power[first : first + columns_at_once] = (np.square(spectrum.real) + np.square(spectrum.imag)).mean(
-            axis=1
-        ) @ filters
+        power[first : first + columns_at_once] = (
+            np.square(spectrum.real) + np.square(spectrum.imag)
+        ).mean(axis=1) @ filters
     return power.T
 
 
 @lru_cache(maxsize=16)
-def _mel_filters(bands: int, window: int, rate: float) -> NDArray[np.float64]:
+def _mel_filters(bands: int, window: int, rate: float) -> FloatArray:
     """Triangles evenly spaced in mel, each of sum 1, highest band first; (frequencies, bands)."""
     lowest, highest = (2595 * np.log10(1 + hz / 700) for hz in (_LOWEST_HZ, _HIGHEST_HZ))
     corners = 700 * (10 ** (np.linspace(lowest, highest, bands + 2) / 2595) - 1)
@@ -157,8 +152,8 @@ def _mel_filters(bands: int, window: int, rate: float) -> NDArray[np.float64]:
     rising = (frequencies[:, None] - corners[:-2]) / np.diff(corners[:-1])
     falling = (corners[2:] - frequencies[:, None]) / np.diff(corners[1:])
     triangles = np.clip(np.minimum(rising, falling), 0, None)
-    # Narrow triangles may fall between two frequencies: those take the nearest. Bands the rate
-    # cannot reach stay empty.
+    # Narrow triangles may fall between two frequencies and take the nearest. Bands above the
+    # Nyquist frequency stay empty.
     for band in np.flatnonzero(triangles.sum(axis=0) == 0):
         if corners[band + 1] <= rate / 2:
             triangles[np.abs(frequencies - corners[band + 1]).argmin(), band] = 1
@@ -166,10 +161,10 @@ def _mel_filters(bands: int, window: int, rate: float) -> NDArray[np.float64]:
     return triangles[:, ::-1]
 
 
-def _decibels(power: NDArray[np.float64], range_db: float) -> NDArray[np.float32]:
+def _decibels(power: FloatArray, range_db: float) -> FloatArray:
     loudest = power.max()
     if loudest <= 0:
         return np.zeros(power.shape, np.float32)
     floor = 10 ** (-range_db / 10)
     levels = 1 + 10 * np.log10(np.maximum(power / loudest, floor)) / range_db
-    return levels.astype(np.float32)
+    return np.asarray(levels, np.float32)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from numba import njit
-from sklearn.utils._param_validation import Interval
 
+from dikmeans._typing import FloatArray, IntArray
+from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
-from dikmeans.registration.solvers.base import Solver, Stage, Status
 from dikmeans.registration.sampling import FAST
+from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
 
@@ -28,16 +28,22 @@ class Adam(Solver):
         5e-4, 1e-3, 5e-3, 1e-2 and 5e-2.
     steps : int, default=50
         Gradient steps of each of the two stages, and of each warm start.
+    device : str, optional
+        Where the work is done: by compiled loops on the processor if None, otherwise by PyTorch
+        (the extra ``[deep]``) on that device: "cuda", "cuda:1", or "cpu" to compare. A matter of
+        the machine, not of the model: model files do not keep it.
     """
 
-    _parameter_constraints: ClassVar = {
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
-        "steps": [Interval(Integral, 0, None, closed="left")],
+    constraints: ClassVar = {
+        "learning_rate": [Number(0, 1, with_low=False)],
+        "steps": [Whole(0)],
+        "device": DEVICE,
     }
 
-    def __init__(self, learning_rate: float = 0.01, steps: int = 50):
+    def __init__(self, learning_rate: float = 0.01, steps: int = 50, device: str | None = None):
         self.learning_rate = learning_rate
         self.steps = steps
+        self.device = device
 
     def cold_stages(self, n_levels: int) -> tuple[Stage, ...]:
         """Low-pass affine, then sharp and whole."""
@@ -47,34 +53,34 @@ class Adam(Solver):
         """The sharp stage alone."""
         return (Stage(0, False, self.steps),)
 
-    def minimise(
+    def minimize(
         self,
         problem: Problem,
         pairs: Pairs,
-        curvature: np.ndarray,
+        curvature: FloatArray,
         evaluations: int,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
+        deltas: FloatArray,
+        costs: FloatArray,
+        status: IntArray,
     ) -> None:
         """Take `evaluations` steps on every pair."""
         rate = np.float32(self.learning_rate)
-        _minimise_pairs(problem, pairs, rate, evaluations, deltas, costs, status)
+        _minimize_pairs(problem, pairs, rate, evaluations, deltas, costs, status)
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _minimise_pairs(problem, pairs, rate, steps, deltas, costs, status):
+def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status):
     n_basis, n_pixels = problem.sampler.phi.shape
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
     gradient = np.empty((2, n_basis), np.float32)
     mean, square = np.empty((2, n_basis), np.float32), np.empty((2, n_basis), np.float32)
-    here = np.empty((2, n_basis), np.float32)
+    current = np.empty((2, n_basis), np.float32)
     keep1, keep2, tiny, one = np.float32(0.9), np.float32(0.999), np.float32(1e-8), np.float32(1)
     for i in range(costs.shape[0]):
         mean[:] = 0
         square[:] = 0
-        here[:] = deltas[i]
-        best = evaluate(problem, pairs, i, here, gradient, work, cells)
+        current[:] = deltas[i]
+        best = evaluate(problem, pairs, i, current, gradient, work, cells)
         status[i] = BUDGET
         decay1, decay2 = one, one
         for _ in range(steps):
@@ -88,12 +94,12 @@ def _minimise_pairs(problem, pairs, rate, steps, deltas, costs, status):
                     mean[axis, j] = keep1 * mean[axis, j] + (one - keep1) * g
                     square[axis, j] = keep2 * square[axis, j] + (one - keep2) * g * g
                     scale = np.sqrt(square[axis, j] / (one - decay2)) + tiny
-                    here[axis, j] -= rate * mean[axis, j] / (one - decay1) / scale
+                    current[axis, j] -= rate * mean[axis, j] / (one - decay1) / scale
             if steepest == 0 and decay1 == keep1:  # starts on an exact minimum: nothing will move
                 status[i] = CONVERGED
                 break
-            cost = evaluate(problem, pairs, i, here, gradient, work, cells)
+            cost = evaluate(problem, pairs, i, current, gradient, work, cells)
             if cost < best:
                 best = cost
-                deltas[i] = here
+                deltas[i] = current
         costs[i] = best

@@ -1,15 +1,20 @@
-"""What a solver is: a plan of stages, and a compiled descent that carries each stage out."""
+"""What a solver is: a list of stages, and a compiled descent that carries each stage out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from dikmeans._typing import FloatArray, IntArray
+from dikmeans.parameters import Constraint, Instance, check_parameters
 from dikmeans.registration.objective import Pairs, Problem
+
+DEVICE: Sequence[Constraint] = (Instance((str, type(None)), "None or a device such as 'cuda'"),)
 
 
 class Status(IntEnum):
@@ -26,7 +31,7 @@ class Status(IntEnum):
 
 
 class Stage(NamedTuple):
-    """One leg of the way: on which pyramid level, with which warp, for how long.
+    """One part of a descent: on which pyramid level, with which warp, for how long.
 
     Attributes
     ----------
@@ -44,22 +49,32 @@ class Stage(NamedTuple):
 
 
 class Solver(BaseEstimator, ABC):
-    """A way to minimise the alignment cost of many independent pairs.
+    """A way to minimize the alignment cost of many independent pairs.
 
-    A solver looks at one pair at a time: what it finds for a pair does not depend on the others, on
+    A solver looks at one pair at a time: the result of a pair does not depend on the others, on
     their order or on the number of threads. It returns the best parameters it has seen.
+
+    The built-in solvers are all there are: each has a compiled and a PyTorch version, and model
+    files know them by name.
     """
+
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {}
+    device: str | None
+
+    def check(self) -> None:
+        """Raise `InvalidParameterError` for a parameter that cannot be used."""
+        check_parameters(self, self.constraints)
 
     @abstractmethod
     def cold_stages(self, n_levels: int) -> tuple[Stage, ...]:
-        """The plan from the identity; stages on low-pass levels come first."""
+        """Stages from the identity; those on low-pass levels come first."""
 
     @abstractmethod
     def warm_stages(self) -> tuple[Stage, ...]:
-        """The plan from parameters that fitted a slightly different centroid."""
+        """Stages from parameters that fitted a slightly different centroid."""
 
-    def curvature(self, problem: Problem, centroids: np.ndarray) -> np.ndarray:
-        """Per centroid, what the solver wants to know of the objective's curvature beforehand.
+    def curvature(self, problem: Problem, centroids: FloatArray) -> FloatArray:
+        """Curvature of the objective at each centroid, as far as the solver uses it.
 
         Parameters
         ----------
@@ -69,14 +84,14 @@ class Solver(BaseEstimator, ABC):
         return np.empty((len(centroids), 0, 0), np.float32)
 
     @abstractmethod
-    def minimise(
+    def minimize(
         self,
         problem: Problem,
         pairs: Pairs,
-        curvature: np.ndarray,
+        curvature: FloatArray,
         evaluations: int,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
+        deltas: FloatArray,
+        costs: FloatArray,
+        status: IntArray,
     ) -> None:
         """Improve `deltas` (n_pairs, 2, n_basis) in place; write `costs` and `status`."""

@@ -1,32 +1,34 @@
 r"""The default solver: limited-memory BFGS, coarse to fine, with the centroid's own curvature.
 
-Near the solution the Hessian of the cost is close to the Gauss-Newton matrix made of the *centroid's*
-slopes, :math:`H = 2\,(J^T J + Q)` with :math:`J = (\Phi\,\partial_{row}\mu, \Phi\,\partial_{col}\mu)`.
-It is the same for all images, so it is inverted once per centroid and serves as the initial
-inverse Hessian of every L-BFGS descent; a handful of stored steps correct what it misses. One step
-then costs hardly more than one gradient, and takes the place of ten or so of Adam's.
+Near the solution the Hessian of the cost is close to the Gauss-Newton matrix made of the
+*centroid's* slopes, :math:`H = 2\,(J^T J + Q)` with :math:`J = (\Phi\,\partial_{row}\mu,
+\Phi\,\partial_{col}\mu)`. It is the same for all images, so it is inverted once per centroid and
+serves as the initial inverse Hessian of every L-BFGS descent; a handful of stored steps correct
+what it misses. One step then costs hardly more than one gradient, and takes the place of ten or so
+of Adam's.
 
-Sharp strokes make the cost rugged; the descent therefore starts on low-pass pictures with affine maps,
-frees the whole warp there, and refines on ever sharper levels.
+Sharp strokes make the cost rugged; the descent therefore starts on low-pass pictures with affine
+maps, frees the whole warp there, and refines on ever sharper levels.
 """
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from numba import njit
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
+from dikmeans._typing import FloatArray, IntArray
+from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
-from dikmeans.registration.solvers.base import Solver, Stage, Status
 from dikmeans.registration.sampling import FAST
+from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
 
-# Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing about.
+# Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing
+# about.
 DAMPING = 0.03
 # No parameter moves further than this in one step, in units of the frame.
 MAX_STEP = 0.3
@@ -51,18 +53,30 @@ class QuasiNewton(Solver):
         A stage ends after two steps in a row that lower the cost by less than this share of it.
     memory : int, default=6
         Past steps that correct the inverse Hessian.
+    device : str, optional
+        Where the work is done: by compiled loops on the processor if None, otherwise by PyTorch
+        (the extra ``[deep]``) on that device: "cuda", "cuda:1", or "cpu" to compare. A matter of
+        the machine, not of the model: model files do not keep it.
     """
 
-    _parameter_constraints: ClassVar = {
-        "evaluations": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "memory": [Interval(Integral, 1, None, closed="left")],
+    constraints: ClassVar = {
+        "evaluations": [Whole(1)],
+        "tol": [Number(0)],
+        "memory": [Whole(1)],
+        "device": DEVICE,
     }
 
-    def __init__(self, evaluations: int = 15, tol: float = 1e-3, memory: int = 6):
+    def __init__(
+        self,
+        evaluations: int = 15,
+        tol: float = 1e-3,
+        memory: int = 6,
+        device: str | None = None,
+    ):
         self.evaluations = evaluations
         self.tol = tol
         self.memory = memory
+        self.device = device
 
     def cold_stages(self, n_levels: int) -> tuple[Stage, ...]:
         """Affine and whole on the coarsest level, then whole on every finer one."""
@@ -74,7 +88,7 @@ class QuasiNewton(Solver):
         """The sharp level alone."""
         return (Stage(0, False, self.evaluations),)
 
-    def curvature(self, problem: Problem, centroids: np.ndarray) -> np.ndarray:
+    def curvature(self, problem: Problem, centroids: FloatArray) -> FloatArray:
         """Inverse of the damped Gauss-Newton matrix of each centroid, scaled to unit energy."""
         sampler, n_basis = problem.sampler, problem.n_basis
         inverses = np.empty((len(centroids), 2 * n_basis, 2 * n_basis), np.float32)
@@ -83,7 +97,8 @@ class QuasiNewton(Solver):
             hessian = problem.priors[k].astype(float)
             for channel in centroid:
                 slopes = [
-                    (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel)) * scale
+                    (np.gradient(channel, axis=axis) if scale > 0 else np.zeros_like(channel))
+                    * scale
                     for axis, scale in enumerate(sampler.scale)
                 ]
                 jacobian = np.concatenate([sampler.phi * slope.ravel() for slope in slopes])
@@ -93,18 +108,18 @@ class QuasiNewton(Solver):
             inverses[k] = linalg.inv(2 * hessian)
         return inverses
 
-    def minimise(
+    def minimize(
         self,
         problem: Problem,
         pairs: Pairs,
-        curvature: np.ndarray,
+        curvature: FloatArray,
         evaluations: int,
-        deltas: np.ndarray,
-        costs: np.ndarray,
-        status: np.ndarray,
+        deltas: FloatArray,
+        costs: FloatArray,
+        status: IntArray,
     ) -> None:
         """Descend until two small gains in a row, or `evaluations` are used."""
-        _minimise_pairs(
+        _minimize_pairs(
             problem,
             pairs,
             curvature,
@@ -153,7 +168,7 @@ def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alp
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
+def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
     n_basis, n_pixels = problem.sampler.phi.shape
     n = 2 * n_basis
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
@@ -170,9 +185,9 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
     gain, floor = np.float32(SUFFICIENT_GAIN), np.float32(COST_FLOOR)
 
     for pair in range(costs.shape[0]):
-        here = deltas[pair]
+        current = deltas[pair]
         inverse = inverses[pairs.centroid_of[pair]]
-        cost = evaluate(problem, pairs, pair, here, gradient, work, cells)
+        cost = evaluate(problem, pairs, pair, current, gradient, work, cells)
         used, n_stored, small_gains = 1, 0, 0
         outcome = BUDGET
         while used < evaluations:
@@ -203,7 +218,7 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
             for _ in range(MAX_BACKTRACKS):
                 for axis in range(2):
                     for j in range(n_basis):
-                        trial[axis, j] = here[axis, j] + length * direction[axis, j]
+                        trial[axis, j] = current[axis, j] + length * direction[axis, j]
                 trial_cost = evaluate(problem, pairs, pair, trial, trial_gradient, work, cells)
                 used += 1
                 found = trial_cost <= cost + gain * length * slope
@@ -226,15 +241,15 @@ def _minimise_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
             for axis in range(2):
                 for j in range(n_basis):
                     i = axis * n_basis + j
-                    steps[s, i] = trial[axis, j] - here[axis, j]
+                    steps[s, i] = trial[axis, j] - current[axis, j]
                     changes[s, i] = trial_gradient[axis, j] - gradient[axis, j]
                     product += steps[s, i] * changes[s, i]
-                    here[axis, j] = trial[axis, j]
+                    current[axis, j] = trial[axis, j]
                     gradient[axis, j] = trial_gradient[axis, j]
             if product > 0:
                 weights[s] = np.float32(1) / product
                 n_stored += 1
-            else:  # no curvature to learn from, and an old pair may have been overwritten: start afresh
+            else:  # no curvature to learn from, and an old step may have been overwritten
                 n_stored = 0
             small_gains = small_gains + 1 if cost - trial_cost < tol * trial_cost else 0
             cost = trial_cost

@@ -1,7 +1,8 @@
 """The adjoint of rendering, summed over the members of each cluster, on a device.
 
-Many pixels add to one and in no certain order, which in floating point would show. The sums are therefore
-taken in whole numbers, whose unit is so small that nothing is lost that double precision would keep.
+Many pixels add to one and in no certain order, which in floating point would show. The sums are
+therefore taken in whole numbers, whose unit is so small that nothing is lost that double precision
+would keep.
 """
 
 from __future__ import annotations
@@ -9,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dikmeans.registration.torch.sampling import DeviceSampler, Templates, full_blocks, n_slots, upload
+from dikmeans._typing import FloatArray
+from dikmeans.registration.torch.sampling import (
+    DeviceSampler,
+    Templates,
+    full_blocks,
+    n_slots,
+    upload,
+)
 
 # Largest whole number that a sum may reach.
 _CEILING = 2.0**62
@@ -18,13 +26,13 @@ _CEILING = 2.0**62
 @torch.inference_mode()
 def back_project(
     sampler: DeviceSampler,
-    padded: np.ndarray,
-    targets: np.ndarray,
-    labels: np.ndarray,
-    weights: np.ndarray,
-    deltas: np.ndarray,
-    push: np.ndarray,
-    mass: np.ndarray,
+    padded: FloatArray,
+    targets: FloatArray,
+    labels: FloatArray,
+    weights: FloatArray,
+    deltas: FloatArray,
+    push: FloatArray,
+    mass: FloatArray,
 ) -> None:
     """`dikmeans.registration.sampling.back_project` with the work done on the sampler's device."""
     device, templates = sampler.device, Templates(padded, sampler)
@@ -33,10 +41,14 @@ def back_project(
     shares = weights / np.where(totals > 0, totals, 1.0)[labels]
     largest = float(np.abs(padded).max(initial=0)) + float(np.abs(targets).max(initial=0)) or 1.0
     unit_push, unit_mass = (reach * sampler.n_pixels / _CEILING for reach in (largest, 1.0))
-    push_sums = torch.zeros((push.shape[1], len(padded) * templates.size), dtype=torch.int64, device=device)
+    push_sums = torch.zeros(
+        (push.shape[1], len(padded) * templates.size), dtype=torch.int64, device=device
+    )
     mass_sums = torch.zeros(len(padded) * templates.size, dtype=torch.int64, device=device)
 
-    members = full_blocks(len(labels), n_slots(targets[0].size, device), labels, shares, targets, deltas)
+    members = full_blocks(
+        len(labels), n_slots(targets[0].size, device), labels, shares, targets, deltas
+    )
     for _, (some_labels, some_shares, some_targets, some_deltas) in members:
         first = upload(some_labels * templates.size, device).int()
         share = upload(some_shares, device)[:, None]

@@ -1,88 +1,130 @@
-"""`WarpedMeasure` with the work on pixels done by PyTorch; stages, pruning and all the rest are its own."""
+"""`WarpedMeasure` with the work on pixels done by PyTorch; all else is inherited."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import torch
 
-from dikmeans.registration.warped_measure import WarpedMeasure
+from dikmeans._typing import FloatArray, IntArray
+from dikmeans.registration.measure import Direction
+from dikmeans.registration.objective import Pairs, Problem
+from dikmeans.registration.sampling import pad
+from dikmeans.registration.solvers import Adam, QuasiNewton, Solver
 from dikmeans.registration.torch.adam import AdamDescent
 from dikmeans.registration.torch.adjoint import back_project
 from dikmeans.registration.torch.quasi_newton import QuasiNewtonDescent
-from dikmeans.registration.torch.sampling import NUMBERS_AT_ONCE, DeviceSampler, render_pairs, upload
+from dikmeans.registration.torch.sampling import (
+    NUMBERS_AT_ONCE,
+    DeviceSampler,
+    render_pairs,
+    upload,
+)
 from dikmeans.registration.torch.slots import Slots, evaluate_pairs
-from dikmeans.registration.objective import Pairs, Problem
-from dikmeans.registration.solvers import Adam, QuasiNewton, Solver
-from dikmeans.registration.warps import Warp
-from dikmeans.registration.sampling import pad
+from dikmeans.registration.warped_measure import WarpedMeasure
+from dikmeans.registration.warps import Border, Warp
 
-# Solvers that have been written for devices.
-DESCENTS: dict[type[Solver], Any] = {QuasiNewton: QuasiNewtonDescent, Adam: AdamDescent}
+
+class Descent(Protocol):
+    """A solver written for devices: all pairs of `Slots` at once."""
+
+    def minimize(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Improve `deltas` (n_pairs, n_parameters) in place; returns costs and status."""
+
+
+def _descent(solver: Solver, slots: Slots, curvature: torch.Tensor, evaluations: int) -> Descent:
+    if isinstance(solver, QuasiNewton):
+        return QuasiNewtonDescent(solver, slots, curvature, evaluations)
+    assert isinstance(solver, Adam)  # there are no others
+    return AdamDescent(solver, slots, curvature, evaluations)
 
 
 class TorchMeasure(WarpedMeasure):
     """The measure with its solver on a device of PyTorch's.
 
-    Pictures and parameters live in the computer's memory and travel to the device and back for every stage
-    of a chunk, which takes little time beside the descent itself.
+    Pictures and parameters stay in the computer's memory and travel to the device and back for
+    every stage of a batch, which takes little time beside the descent itself.
 
     Parameters
     ----------
     warp : Warp
     device : torch.device
-    solver : Solver
-        One of `DESCENTS`.
-    **measure
+    smoothness, direction, border, solver, unit_norm, precision
         As for `WarpedMeasure`.
     """
 
-    def __init__(self, warp: Warp, *, device: torch.device, solver: Solver, **measure: Any):
-        if type(solver) not in DESCENTS:
-            names = ", ".join(kind.__name__ for kind in DESCENTS)
-            raise ValueError(
-                f"solver={solver!r} does not run on device={str(device)!r}; those that do: {names}. "
-                "Choose another solver, or do without a device."
-            )
-        super().__init__(warp, solver=solver, **measure)
-        self.device = device
-        # a device is parallel in itself: it gets much at a time, enough to fill its slots K times over
-        self.chunk_pixels = NUMBERS_AT_ONCE[device.type]
+    max_threads = 1  # a device is parallel in itself
 
-    def _evaluate(self, problem: Problem, pairs: Pairs, deltas: np.ndarray) -> np.ndarray:
+    def __init__(
+        self,
+        warp: Warp,
+        *,
+        device: torch.device,
+        smoothness: float,
+        direction: Direction,
+        border: Border,
+        solver: Solver,
+        unit_norm: bool = False,
+        precision: FloatArray | None = None,
+    ):
+        super().__init__(
+            warp,
+            smoothness=smoothness,
+            direction=direction,
+            border=border,
+            solver=solver,
+            unit_norm=unit_norm,
+            precision=precision,
+        )
+        self.device = device
+        # it gets many images at a time, enough to fill its slots K times over
+        self.batch_pixels = NUMBERS_AT_ONCE[device.type]
+
+    def evaluate(self, problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
+        """Cost of every pair at its `deltas`."""
         slots = Slots(problem, pairs, self.device)
         return evaluate_pairs(slots, self._flat(deltas)).cpu().numpy()
 
-    def _minimise(
-        self, problem: Problem, pairs: Pairs, curvature: np.ndarray, evaluations: int, deltas: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def minimize(
+        self,
+        problem: Problem,
+        pairs: Pairs,
+        curvature: FloatArray,
+        evaluations: int,
+        deltas: FloatArray,
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Parameters, costs and status of every pair after a descent from its `deltas`."""
         slots = Slots(problem, pairs, self.device)
-        descent = DESCENTS[type(self.solver)](self.solver, slots, upload(curvature, self.device), evaluations)
-        found = self._flat(deltas)
-        costs, status = descent.minimise(found)
-        return found.cpu().numpy().reshape(deltas.shape), costs.cpu().numpy(), status.cpu().numpy()
+        descent = _descent(self.solver, slots, upload(curvature, self.device), evaluations)
+        reached = self._flat(deltas)
+        costs, status = descent.minimize(reached)
+        return (
+            reached.cpu().numpy().reshape(deltas.shape),
+            costs.cpu().numpy(),
+            status.cpu().numpy(),
+        )
 
-    def _flat(self, deltas: np.ndarray) -> torch.Tensor:
+    def _flat(self, deltas: FloatArray) -> torch.Tensor:
         return upload(deltas, self.device).flatten(1)
 
-    def render(self, pictures: np.ndarray, which: np.ndarray, deltas: np.ndarray) -> np.ndarray:
-        """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis) for each i."""
-        sampler, templates = DeviceSampler(self.sampler, self.device), pad(pictures, self.border)
-        rendered = render_pairs(sampler, templates, np.asarray(which), deltas.astype(np.float32, copy=False))
+    def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
+        """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis)."""
+        sampler = DeviceSampler(self.sampler, self.device)
+        templates, deltas = pad(pictures, self.border), deltas.astype(np.float32, copy=False)
+        rendered = render_pairs(sampler, templates, np.asarray(which), deltas)
         return rendered.reshape(len(which), *pictures.shape[1:])
 
-    def back_project(
+    def _back_project(
         self,
-        templates: np.ndarray,
-        targets: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray,
-        deltas: np.ndarray,
-        push: np.ndarray,
-        mass: np.ndarray,
-        n_jobs: int | None = None,
+        templates: FloatArray,
+        targets: FloatArray,
+        labels: IntArray,
+        weights: FloatArray,
+        deltas: FloatArray,
+        push: FloatArray,
+        mass: FloatArray,
+        n_jobs: int | None,
     ) -> None:
-        """See `WarpedMeasure.back_project`; a device needs no threads."""
         sampler = DeviceSampler(self.sampler, self.device)
         back_project(sampler, templates, targets, labels, weights, deltas, push, mass)

@@ -1,0 +1,442 @@
+"""The images of a fit, wherever they lie, and who computes on them.
+
+Lloyd's algorithm asks its images for nothing but sums: the inertia, the size of each cluster, what
+each cluster adds to its centroid. So images may lie in shards, each with the warps of its images
+beside it: one shard in memory (`InProcess`), many on disk, or many with the workers of a cluster
+(`dikmeans.outofcore`). Centroids go to the shards, sums come back::
+
+    Dataset.assign(measure, centroids)  ->  Workers.call(shard.assign, ...) on every shard
+                                        ->  Clustering: centroids, alignments where they are, sums
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from sklearn.utils.random import sample_without_replacement
+
+from dikmeans._typing import JSON, DType, FloatArray, IntArray
+from dikmeans.io.tensor_file import TensorFileError
+from dikmeans.kmeans import shard as on_shard
+from dikmeans.kmeans.centroid_update import Sums, move_centroids
+from dikmeans.kmeans.shard import Assignment, Shard, Summary, digest
+from dikmeans.registration.measure import Measure, PairFits
+
+Handle: TypeAlias = object
+"""A result that stays where it was computed; it may be an argument of further calls."""
+
+
+class Workers(Protocol):
+    """Carry out functions on shards.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Threads of one call.
+    in_memory : bool
+        Whether handles are the values themselves, in the memory of this process.
+    """
+
+    n_jobs: int | None
+    in_memory: bool
+
+    def call(self, function: Callable[..., object], *arguments: object) -> Handle:
+        """Call a function where its arguments are."""
+
+    def share(self, value: object) -> Handle:
+        """A value that many calls will need."""
+
+    def fetch(self, handles: Iterable[Handle]) -> list[Any]:
+        """Bring results into this process."""
+
+    def total(self, handles: Iterable[Handle]) -> Any:
+        """The sum of results, in an order that does not depend on when they are ready."""
+
+    def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
+        """Keep the alignments of each shard in a file of its own, flushed to the disk."""
+
+    def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
+        """Alignments that `write` has kept, of so many images with so many centroids each.
+
+        The files may be deleted afterwards.
+        """
+
+    def close(self) -> None:
+        """Release everything; handles cannot be used any more."""
+
+
+class InProcess:
+    """Workers of the simplest kind: this process computes at once, and keeps everything in memory.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads.
+    """
+
+    in_memory = True
+
+    def __init__(self, n_jobs: int | None = None):
+        self.n_jobs = n_jobs
+
+    def call(self, function: Callable[..., object], *arguments: object) -> Handle:
+        """The result of the function."""
+        return function(*arguments)
+
+    def share(self, value: object) -> Handle:
+        """The value itself."""
+        return value
+
+    def fetch(self, handles: Iterable[Handle]) -> list[Any]:
+        """The values themselves."""
+        return list(handles)
+
+    def total(self, handles: Iterable[Handle]) -> Any:
+        """The sum, in the order of the shards."""
+        return reduce(add, handles)
+
+    def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
+        """Write the alignments."""
+        for handle, path in zip(fits, paths, strict=True):
+            on_shard.write_fits(path, _fits(handle))
+
+    def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
+        """Read the alignments."""
+        return [on_shard.read_fits(*file) for file in zip(paths, shapes, strict=True)]
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _fits(handle: Handle) -> PairFits:
+    assert isinstance(handle, PairFits)
+    return handle
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Centroids, and how the images of every shard fit every one of them.
+
+    Attributes
+    ----------
+    centroids : array of shape (K, C, rows, columns)
+    fits : tuple of handles
+        `PairFits` of each shard with these centroids, with the workers.
+    summary : Summary
+        Over all shards.
+    """
+
+    centroids: FloatArray
+    fits: tuple[Handle, ...]
+    summary: Summary
+
+    @property
+    def inertia(self) -> float:
+        """Weighted sum of the images' costs to their nearest centroids."""
+        return self.summary.inertia
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Weight of the members of each cluster."""
+        return self.summary.sizes
+
+
+@dataclass(frozen=True)
+class LocalFit:
+    """A clustering of images in memory, as arrays.
+
+    Attributes
+    ----------
+    images, weights
+        As in `Shard`, in the precision of the measure.
+    labels : int array of shape (n,)
+        The nearest centroid of each image.
+    costs : array of shape (n, K)
+    own_costs : array of shape (n,)
+        Cost of each image to its nearest centroid.
+    own_deltas : array of shape (n, 2, n_basis)
+        Warp parameters, less the identity, of that alignment.
+    """
+
+    images: FloatArray
+    weights: FloatArray
+    labels: IntArray
+    costs: FloatArray
+    own_costs: FloatArray
+    own_deltas: FloatArray
+
+
+@dataclass(frozen=True)
+class Dataset(AbstractContextManager["Dataset"]):
+    """Images in shards. Leaving its context (``with``) releases everything taken for them.
+
+    Attributes
+    ----------
+    shards : tuple of handles
+        A `Shard` each, with the workers.
+    bounds : int array of shape (n_shards + 1,)
+        Number of the first image of each shard, and of all images.
+    dtype : dtype
+        Type of the pixels.
+    workers : Workers
+    weights : array of shape (N,), optional
+        All weights, in this process: they decide which images are drawn. None if all are one.
+    n_jobs : int or None
+        Threads that this process may use for images it has loaded.
+    """
+
+    shards: tuple[Handle, ...]
+    bounds: IntArray
+    dtype: DType
+    workers: Workers
+    weights: FloatArray | None = None
+    n_jobs: int | None = None
+
+    @classmethod
+    def in_memory(
+        cls, images: FloatArray, weights: FloatArray | None = None, n_jobs: int | None = None
+    ) -> Dataset:
+        """Images (N, C, rows, columns) in memory: one shard."""
+        weights = np.ones(len(images)) if weights is None else weights
+        bounds = np.array([0, len(images)])
+        shards = (Shard(images, weights),)
+        return cls(shards, bounds, images.dtype, InProcess(n_jobs), weights, n_jobs)
+
+    def __len__(self) -> int:
+        return int(self.bounds[-1])
+
+    def __exit__(self, *_: object) -> None:
+        self.workers.close()
+
+    def check(self) -> None:
+        """Read every image once; raises ValueError if one holds NaN or infinity."""
+        self.workers.fetch(self.workers.call(len, shard) for shard in self.shards)
+
+    def cast(self, dtype: DType) -> Dataset:
+        """The same images, converted once if they are in memory, else whenever they are read."""
+        if not self.workers.in_memory or dtype == self.dtype:
+            return self
+        return replace(self, shards=tuple(shard.cast(dtype) for shard in self._local_shards()))
+
+    @cached_property
+    def pixel_variance(self) -> float:
+        """Variance of a pixel over the images, on average."""
+        if self.workers.in_memory:  # two passes: exact, also for pictures far from zero
+            return float(self.local().images.var(axis=0, dtype=np.float64).mean())
+        moments = (self.workers.call(on_shard.moments, shard) for shard in self.shards)
+        return float(self.workers.total(moments).variance)
+
+    # -- clustering ----------------------------------------------------------------------------
+
+    def assign(
+        self, measure: Measure, centroids: FloatArray, start: Clustering | None = None
+    ) -> Clustering:
+        """Align all images with all centroids: from the identity, or from the warps in `start`."""
+        before = [None] * len(self.shards) if start is None else start.fits
+        fits = self._map(on_shard.assign, measure, centroids, before)
+        return self._summarized(centroids, fits, before)
+
+    def realign(
+        self, measure: Measure, clustering: Clustering, centroids: FloatArray, columns: IntArray
+    ) -> Clustering:
+        """Align all images from the identity with the new centroids `columns` of `centroids`."""
+        fits = self._map(on_shard.realign, measure, centroids, clustering.fits, columns)
+        return self._summarized(centroids, fits, clustering.fits)
+
+    def move_centroids(self, measure: Measure, clustering: Clustering) -> FloatArray:
+        """The centroid update for a clustering."""
+
+        def gather(centroids: FloatArray) -> Sums:
+            sums = self._map(on_shard.gather, measure, centroids, clustering.fits)
+            total: Sums = self.workers.total(sums)
+            return total
+
+        return move_centroids(measure, clustering.centroids, gather)
+
+    def evaluate(self, measure: Measure, prototypes: FloatArray, clusters: IntArray) -> Assignment:
+        """Assign all images to fixed prototypes, from a cold start."""
+        keep_warps = self.workers.in_memory
+        shared = self.workers.share(measure), self.workers.share(prototypes)
+        n_jobs = self.workers.n_jobs
+        return Assignment.join(
+            self.workers.fetch(
+                self.workers.call(on_shard.evaluate, shard, *shared, clusters, keep_warps, n_jobs)
+                for shard in self.shards
+            )
+        )
+
+    def costs(self, measure: Measure, prototypes: FloatArray, clusters: IntArray) -> FloatArray:
+        """Costs (N, K) of all images to all clusters, every pair refined to the end."""
+        shared = self.workers.share(measure), self.workers.share(prototypes)
+        n_jobs = self.workers.n_jobs
+        return np.concatenate(
+            self.workers.fetch(
+                self.workers.call(on_shard.costs_to_clusters, shard, *shared, clusters, n_jobs)
+                for shard in self.shards
+            )
+        )
+
+    def _map(
+        self,
+        function: Callable[..., object],
+        measure: Measure,
+        centroids: FloatArray,
+        fits: Sequence[Handle],
+        *more: object,
+    ) -> list[Handle]:
+        """Call a function on every shard and its alignments."""
+        shared = self.workers.share(measure), self.workers.share(centroids)
+        return [
+            self.workers.call(function, shard, *shared, fit, *more, self.workers.n_jobs)
+            for shard, fit in zip(self.shards, fits, strict=True)
+        ]
+
+    def _summarized(
+        self, centroids: FloatArray, fits: Sequence[Handle], before: Sequence[Handle]
+    ) -> Clustering:
+        summaries = (
+            self.workers.call(on_shard.summarize, *shard)
+            for shard in zip(self.shards, fits, before, strict=True)
+        )
+        return Clustering(centroids, tuple(fits), self.workers.total(summaries))
+
+    # -- images --------------------------------------------------------------------------------
+
+    def draw(self, size: int, rng: np.random.RandomState) -> Dataset:
+        """At most `size` images with a weight, in their order, in memory; all if no more."""
+        if len(self) <= size:
+            return self if self.workers.in_memory else self._small(*self.local())
+        weights = np.broadcast_to(1.0, len(self)) if self.weights is None else self.weights
+        chosen = draw_indices(self.weights, len(self), size, rng)
+        return self._small(self.take(chosen), np.ascontiguousarray(weights[chosen]))
+
+    def take(self, numbers: IntArray) -> FloatArray:
+        """Images by number, ascending."""
+        shard_of = np.searchsorted(self.bounds, numbers, side="right") - 1
+        return np.concatenate(
+            self.workers.fetch(
+                self.workers.call(
+                    on_shard.take_images, self.shards[i], numbers[shard_of == i] - self.bounds[i]
+                )
+                for i in np.unique(shard_of)
+            )
+        )
+
+    def subset(self, numbers: IntArray) -> Dataset:
+        """Some images of a data set in memory."""
+        return self._small(*self.local().take(numbers))
+
+    def worst_fitting(self, clustering: Clustering, count: int, dtype: DType) -> FloatArray:
+        """The images that fit their nearest centroids worst, the worst first."""
+        candidates = self.workers.fetch(
+            self.workers.call(on_shard.worst_fitting, shard, fits, count)
+            for shard, fits in zip(self.shards, clustering.fits, strict=True)
+        )
+        costs = np.concatenate([cost for cost, _ in candidates])
+        starts = self.bounds[:-1]
+        numbers = np.concatenate(
+            [number + start for (_, number), start in zip(candidates, starts, strict=True)]
+        )
+        worst = numbers[np.argsort(costs, kind="stable")[::-1][:count]]
+        order = np.argsort(worst)
+        pictures: FloatArray = self.take(worst[order])[np.argsort(order)]
+        return pictures.astype(dtype, copy=False)
+
+    def local(self) -> Shard:
+        """All images and weights as arrays in this process; without a copy if in memory."""
+        shards = self._local_shards()
+        if len(shards) == 1:
+            return shards[0]
+        return Shard(*(np.concatenate(arrays) for arrays in zip(*shards, strict=True)))
+
+    def local_fit(self, measure: Measure, clustering: Clustering) -> LocalFit:
+        """A clustering of a data set in memory, as arrays."""
+        shard = self.local().cast(measure.dtype)
+        fits = _fits(self.workers.fetch(clustering.fits)[0])
+        labels = fits.costs.argmin(axis=1)
+        return LocalFit(
+            images=shard.images,
+            weights=shard.weights,
+            labels=labels,
+            costs=fits.costs,
+            own_costs=fits.costs.min(axis=1),
+            own_deltas=fits.deltas[np.arange(len(labels)), labels],
+        )
+
+    def _local_shards(self) -> list[Shard]:
+        return self.workers.fetch(self.workers.call(_itself, shard) for shard in self.shards)
+
+    def _small(self, images: FloatArray, weights: FloatArray) -> Dataset:
+        return Dataset.in_memory(images, weights, self.n_jobs)
+
+    # -- checkpoints ---------------------------------------------------------------------------
+
+    def fingerprint(self) -> JSON:
+        """What tells these images, and how they are divided into shards, from others."""
+        digests = self.workers.fetch(
+            self.workers.call(on_shard.digests, shard) for shard in self.shards
+        )
+        pixels, weights = (digest(np.array(part)) for part in zip(*digests, strict=True))
+        return {
+            "n_images": len(self),
+            "dtype": np.dtype(self.dtype).name,
+            "pixels": pixels,
+            "weights": weights,
+        }
+
+    def write_fits(self, clustering: Clustering, folder: Path, number: int) -> list[str]:
+        """Keep the alignments of a clustering in files of `folder`; returns their names.
+
+        Parameters
+        ----------
+        clustering : Clustering
+            Of these images.
+        folder : pathlib.Path
+            With a Dask cluster, on a file system that all workers share.
+        number : int
+            Part of the names, so that they do not replace files of other numbers.
+        """
+        names = [f"fits-{number:06d}-{i:06d}.safetensors" for i in range(len(self.shards))]
+        self.workers.write(clustering.fits, [folder / name for name in names])
+        return names
+
+    def read_clustering(
+        self, folder: Path, names: Sequence[str], centroids: FloatArray
+    ) -> Clustering:
+        """The clustering whose alignments `write_fits` has kept.
+
+        Raises
+        ------
+        TensorFileError
+            A file is damaged, or does not belong to these images.
+        OSError
+            It cannot be read, or is not there.
+        """
+        if len(names) != len(self.shards):
+            raise TensorFileError(
+                folder, f"it has {len(names)} shards of images, but there are {len(self.shards)}"
+            )
+        shapes = [(int(n), len(centroids)) for n in np.diff(self.bounds)]
+        fits = self.workers.read([folder / name for name in names], shapes)
+        return self._summarized(centroids, fits, [None] * len(fits))
+
+
+def draw_indices(
+    weights: FloatArray | None, n: int, size: int, rng: np.random.RandomState
+) -> IntArray:
+    """Numbers of `size` images with a weight, or of all of them, ascending."""
+    heavy = None if weights is None or (weights > 0).all() else np.flatnonzero(weights > 0)
+    n = n if heavy is None else len(heavy)
+    chosen = np.sort(sample_without_replacement(n, min(size, n), random_state=rng))
+    return chosen if heavy is None else heavy[chosen]
+
+
+def _itself(value: object) -> object:
+    return value

@@ -1,0 +1,311 @@
+"""What is computed on the images of one shard, wherever it lies: functions of arrays.
+
+A data set in memory is one shard; one that is larger than memory, or spread over machines, is many.
+The functions have no state of their own, so any worker can carry them out
+(`dikmeans.kmeans.dataset.Workers`). What they return for several shards is joined by adding
+(`Summary`, `Sums`, `Moments`) or by concatenating (`Assignment`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dikmeans._typing import Array, DType, FloatArray, IntArray
+from dikmeans.io.tensor_file import (
+    TensorFileError,
+    read_tensor_file,
+    write_tensor_file,
+    write_tensors,
+)
+from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums, weight_per_cluster
+from dikmeans.parallel.threads import run_threads
+from dikmeans.registration.batches import align_images, batches_for, cost_matrix
+from dikmeans.registration.measure import Bank, Measure, PairFits
+from dikmeans.registration.result import cluster_costs
+
+# A pair is refined if its cost so far is at most this multiple of the image's best pair: from
+# scratch (judged on low-pass pictures) and from a warm start (judged on the sharp ones).
+PRUNE_COLD, PRUNE_WARM = 3.0, 2.0
+
+FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 1
+_FITS_TYPES = {"costs": np.float64, "deltas": np.float32, "status": np.int8}
+
+
+class Shard(NamedTuple):
+    """Images in memory, with their weights.
+
+    Attributes
+    ----------
+    images : array of shape (n, C, rows, columns)
+        Preprocessed.
+    weights : float64 array of shape (n,)
+    """
+
+    images: FloatArray
+    weights: FloatArray
+
+    def cast(self, dtype: DType) -> Shard:
+        """The same images in another type of pixels."""
+        return self._replace(images=self.images.astype(dtype, copy=False))
+
+    def take(self, numbers: IntArray) -> Shard:
+        """The images with these numbers."""
+        return Shard(self.images[numbers], self.weights[numbers])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What there is to know about an assignment of images to centroids.
+
+    Attributes
+    ----------
+    inertia : float
+        Weighted sum of the images' costs to their nearest centroids.
+    sizes : array of shape (K,)
+        Weight of the members of each cluster.
+    moved : int
+        Images that had another centroid before.
+    """
+
+    inertia: float
+    sizes: FloatArray
+    moved: int
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(
+            self.inertia + other.inertia, self.sizes + other.sizes, self.moved + other.moved
+        )
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number, sum and sum of squares of images, pixel by pixel."""
+
+    n: int
+    total: FloatArray
+    squares: FloatArray
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
+
+    @property
+    def variance(self) -> float:
+        """Variance of a pixel, on average."""
+        return float((self.squares / self.n - (self.total / self.n) ** 2).mean())
+
+
+class Assignment(NamedTuple):
+    """Which cluster each image belongs to, how well it fits, and how close the second choice is.
+
+    Attributes
+    ----------
+    labels : int32 array of shape (N,)
+        The cluster of each image, as `DIKMeans.predict` returns it.
+    prototypes : int32 array of shape (N,)
+        The nearest prototype, among the prototypes of all clusters.
+    costs : array of shape (N,)
+        Cost of the alignment with it.
+    margins : array of shape (N,)
+        How much more the second-best cluster costs: near 0 the image might as well be there. NaN
+        if there is only one cluster. A hopeless second choice is not aligned to the end, so large
+        margins are upper bounds.
+    warps : float32 array of shape (N, 2, n_basis) or None
+        Warp parameters less the identity. None where images are not all in memory.
+    """
+
+    labels: IntArray
+    prototypes: IntArray
+    costs: FloatArray
+    margins: FloatArray
+    warps: FloatArray | None
+
+    @classmethod
+    def join(cls, parts: Sequence[Assignment]) -> Assignment:
+        """One assignment from those of consecutive images."""
+        *arrays, warps = zip(*parts, strict=True)
+        joined = None if any(w is None for w in warps) else np.concatenate(warps)
+        labels, prototypes, costs, margins = (np.concatenate(column) for column in arrays)
+        return cls(labels, prototypes, costs, margins, joined)
+
+
+def assign(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    before: PairFits | None,
+    n_jobs: int | None,
+) -> PairFits:
+    """Align all images with all centroids: from the identity, or from the warps in `before`."""
+    return align_images(
+        measure,
+        shard.cast(measure.dtype).images,
+        measure.bank(centroids, warm=before is not None),
+        start=None if before is None else before.deltas,
+        keep=None if before is None else before.costs.argmin(axis=1),
+        prune=PRUNE_COLD if before is None else PRUNE_WARM,
+        n_jobs=n_jobs,
+    )
+
+
+def realign(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    before: PairFits,
+    columns: IntArray,
+    n_jobs: int | None,
+) -> PairFits:
+    """Align all images from the identity with the centroids `columns`; keep the other pairs."""
+    bank = measure.bank(centroids[columns], columns=columns)
+    fresh = align_images(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
+    merged = PairFits(before.costs.copy(), before.deltas.copy(), before.status.copy())
+    for target, replacement in zip(merged, fresh, strict=True):
+        target[:, columns] = replacement
+    return merged
+
+
+def gather(
+    shard: Shard, measure: Measure, centroids: FloatArray, fits: PairFits, n_jobs: int | None
+) -> Sums:
+    """What the update of the centroids needs to know of the images."""
+    labels = fits.costs.argmin(axis=1)
+    deltas = fits.deltas[np.arange(len(labels)), labels]
+    members = Members(shard.cast(measure.dtype).images, shard.weights, labels, deltas)
+    return gather_sums(measure, members, centroids, n_jobs)
+
+
+def summarize(shard: Shard, fits: PairFits, before: PairFits | None) -> Summary:
+    """Inertia and cluster sizes, and how many images moved since `before`."""
+    labels = fits.costs.argmin(axis=1)
+    sizes = weight_per_cluster(labels, shard.weights, fits.costs.shape[1])
+    n_moved = len(labels) if before is None else (labels != before.costs.argmin(axis=1)).sum()
+    return Summary(float(shard.weights @ fits.costs.min(axis=1)), sizes, int(n_moved))
+
+
+def evaluate(
+    shard: Shard,
+    measure: Measure,
+    prototypes: FloatArray,
+    clusters: IntArray,
+    keep_warps: bool,
+    n_jobs: int | None,
+) -> Assignment:
+    """Assign images to fixed prototypes from a cold start, as `predict` does."""
+    images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
+
+    def assign_batch(part: slice) -> Assignment:
+        return _nearest(measure, images[part], bank, clusters, keep_warps)
+
+    return Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
+
+
+def _nearest(
+    measure: Measure, images: FloatArray, bank: Bank, clusters: IntArray, keep_warps: bool
+) -> Assignment:
+    fits = measure.align(images, bank, prune=PRUNE_COLD)
+    by_cluster = cluster_costs(fits.costs, clusters)
+    if by_cluster.shape[1] == 1:
+        margins = np.full(len(images), np.nan)
+    else:
+        best, second = np.partition(by_cluster, 1, axis=1)[:, :2].T
+        margins = second - best
+    nearest = fits.costs.argmin(axis=1)
+    pairs = np.arange(len(images)), nearest
+    return Assignment(
+        clusters[nearest].astype(np.int32),
+        nearest.astype(np.int32),
+        fits.costs[pairs],
+        margins,
+        fits.deltas[pairs] if keep_warps else None,
+    )
+
+
+def costs_to_clusters(
+    shard: Shard,
+    measure: Measure,
+    prototypes: FloatArray,
+    clusters: IntArray,
+    n_jobs: int | None,
+) -> FloatArray:
+    """Costs (n, K) to all clusters, every pair refined to the end."""
+    bank = measure.bank(prototypes.astype(measure.dtype))
+    costs = cost_matrix(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
+    return cluster_costs(costs, clusters)
+
+
+def worst_fitting(shard: Shard, fits: PairFits, count: int) -> tuple[FloatArray, IntArray]:
+    """Costs and numbers of the images that fit their centroids worst, the worst last."""
+    costs = np.where(shard.weights > 0, fits.costs.min(axis=1), -1.0)
+    worst = np.argsort(costs, kind="stable")[::-1][:count][::-1]
+    return costs[worst], worst
+
+
+def take_images(shard: Shard, numbers: IntArray) -> FloatArray:
+    """Some of the images."""
+    return shard.images[numbers]
+
+
+def moments(shard: Shard) -> Moments:
+    """Sums over the images, pixel by pixel."""
+    images = shard.images
+    return Moments(
+        len(images),
+        images.sum(axis=0, dtype=np.float64),
+        np.einsum("n...,n...->...", images, images, dtype=np.float64),
+    )
+
+
+def digests(shard: Shard) -> tuple[str, str]:
+    """Fingerprints of the images and of their weights."""
+    return digest(shard.images), digest(shard.weights)
+
+
+def digest(array: Array) -> str:
+    """A fingerprint of every bit of an array; its shape and type do not enter."""
+    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.blake2b(content.data, digest_size=16).hexdigest()
+
+
+# -- alignments in files -----------------------------------------------------------------------
+
+
+def write_fits(path: Path, fits: PairFits) -> None:
+    """Keep alignments in a file: whole or absent, and flushed to the disk."""
+    write_tensor_file(path, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
+
+
+def spill_fits(path: Path, fits: PairFits) -> None:
+    """Write alignments that need not outlive the process: the same file, but not flushed."""
+    with open(path, "xb") as stream:
+        write_tensors(stream, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
+
+
+def read_fits(path: Path, shape: tuple[int, int] | None = None) -> PairFits:
+    """Alignments from a file.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    shape : tuple of int, optional
+        The expected numbers of images and centroids.
+
+    Raises
+    ------
+    TensorFileError
+        The file is damaged, or holds something else.
+    """
+    _, tensors = read_tensor_file(path, FITS_FORMAT, FITS_VERSION, "state of a fit")
+    expected = tensors["costs"].shape[:2] if shape is None and "costs" in tensors else shape
+    if set(tensors) != set(_FITS_TYPES) or any(
+        tensors[field].shape[:2] != expected or tensors[field].dtype != kind
+        for field, kind in _FITS_TYPES.items()
+    ):
+        wanted = "" if shape is None else f" of {shape[0]} images with {shape[1]} centroids"
+        raise TensorFileError(path, f"it does not hold the alignments{wanted}")
+    return PairFits(**tensors)

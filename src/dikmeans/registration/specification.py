@@ -1,0 +1,140 @@
+"""From a user's words to a measure: the one way, for the estimator and for single pairs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, TypedDict
+
+import numpy as np
+
+from dikmeans._typing import FloatArray, ImageShape
+from dikmeans.parameters import InvalidParameterError, Number
+from dikmeans.registration.euclidean_measure import EuclideanMeasure
+from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
+from dikmeans.registration.sampling import PAD_MODES
+from dikmeans.registration.solvers import Solver, resolve_solver
+from dikmeans.registration.warped_measure import WarpedMeasure
+from dikmeans.registration.warps import Border, WarpName, make_warp
+
+# Good on handwriting, sounds and hands alike; docs/results has the figures.
+DEFAULT_SMOOTHNESS = 0.3
+DEFAULT_DIRECTION: Direction = "centroid-to-image"
+SMOOTHNESS = Number(0)
+
+Landmarks = Literal["auto"] | int | tuple[int, int]
+
+
+class MeasureOptions(TypedDict, total=False):
+    """Keyword arguments that name a measure; see `MeasureSpec`."""
+
+    warp: WarpName
+    landmarks: Landmarks
+    smoothness: float
+    direction: Direction
+    border: Border
+    solver: str | Solver
+
+
+@dataclass(frozen=True)
+class MeasureSpec:
+    """A measure in words, for pictures of any shape.
+
+    Attributes
+    ----------
+    warp : {"tps", "affine", "none"}
+        The family of warps: thin-plate splines, affine maps, or none (the Euclidean distance).
+    landmarks : "auto", int or (int, int)
+        The landmark grid of the spline: its side, or its rows and columns, from 2 to 12. "auto" is
+        4, fewer on tiny pictures.
+    smoothness : float
+        Weight of the bending energy, in units of the image's energy; 0 leaves the warp free.
+    direction : {"centroid-to-image", "image-to-centroid"}
+        Which of the two is warped. The paper warps the image.
+    border : {"zero", "edge"}
+        What lies outside a picture: zeros, or its edge pixels continued.
+    solver : {"quasi-newton", "adam"} or Solver
+        How, and on which device, the best warp is found.
+    unit_norm : bool
+        Whether centroids are constrained to unit norm.
+    """
+
+    warp: WarpName = "tps"
+    landmarks: Landmarks = "auto"
+    smoothness: float = DEFAULT_SMOOTHNESS
+    direction: Direction = DEFAULT_DIRECTION
+    border: Border = "zero"
+    solver: str | Solver = "quasi-newton"
+    unit_norm: bool = False
+
+    def but(self, *, warp: WarpName | None = None, stiffer: float = 1.0) -> MeasureSpec:
+        """The same measure with another warp family, or with its smoothness multiplied."""
+        return replace(self, warp=warp or self.warp, smoothness=self.smoothness * stiffer)
+
+    def build(self, shape: ImageShape, precision: FloatArray | None = None) -> Measure:
+        """The measure on pictures of `shape` (rows, columns[, channels]).
+
+        Parameters
+        ----------
+        shape : tuple of int
+        precision : array of shape (K, 2 n_basis, 2 n_basis), optional
+            A learned deformation prior for each centroid; see `WarpedMeasure`.
+
+        Raises
+        ------
+        InvalidParameterError
+            One of the words cannot be used.
+        MissingExtraError
+            The solver's device needs PyTorch, which is not installed.
+
+        Examples
+        --------
+        >>> MeasureSpec(warp="affine").build((28, 28)).n_basis
+        3
+        """
+        if not SMOOTHNESS.accepts(self.smoothness):
+            raise InvalidParameterError("smoothness", self.smoothness, str(SMOOTHNESS))
+        if self.direction not in DIRECTIONS:
+            raise InvalidParameterError("direction", self.direction, ", ".join(DIRECTIONS))
+        if self.border not in PAD_MODES:
+            raise InvalidParameterError("border", self.border, ", ".join(PAD_MODES))
+        family = make_warp(self.warp, (shape[0], shape[1]), self.landmarks)
+        solver = resolve_solver(self.solver)
+        make: Callable[..., WarpedMeasure] = WarpedMeasure
+        if solver.device is not None:
+            from dikmeans.registration.torch.device import torch_device
+
+            device = torch_device(solver.device)  # refuses a device that cannot be used
+            from dikmeans.registration.torch.measure import TorchMeasure
+
+            make = partial(TorchMeasure, device=device)
+        if family.name == "none":  # too little work to be worth the way to a device
+            return EuclideanMeasure(
+                family, direction=self.direction, border=self.border, unit_norm=self.unit_norm
+            )
+        return make(
+            family,
+            smoothness=float(self.smoothness),
+            direction=self.direction,
+            border=self.border,
+            solver=solver,
+            unit_norm=self.unit_norm,
+            precision=precision,
+        )
+
+
+def is_precision(array: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Whether an array holds penalties: symmetric positive definite, also in single precision.
+
+    A warp must not gain anything by bending, whatever file the array came from.
+    """
+    largest_usable = 1e30
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        return False
+    largest = np.abs(array).max()
+    transposed = np.swapaxes(array, 1, 2)
+    if largest > largest_usable or not np.allclose(array, transposed, atol=1e-6 * largest):
+        return False
+    smallest = np.linalg.eigvalsh((array + transposed) / 2).min()
+    return bool(smallest > 1 / largest_usable)
