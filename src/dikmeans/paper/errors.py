@@ -55,7 +55,7 @@ def look_up(kind: str, name: str, known: Mapping[str, Value]) -> Value:
 
     Examples
     --------
-    >>> look_up("model", "k-mean", {"k-means": 1, "other": 2})
+    >>> look_up("model", "k-mean", {"k-means": 1, "other": 2})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     dikmeans.paper.errors.UnknownChoiceError: There is no model 'k-mean'. Did you mean 'k-means'?

@@ -73,8 +73,7 @@ def stability(fitted: Clusterer, X: Array, y: None = None, *, seed: int = 0) -> 
 
 
 def _default_reference(fitted: Any) -> Any:
-    from dikmeans import DIKMeans
-    from dikmeans.kmeans import Search
+    from dikmeans import DIKMeans, Search
 
     return DIKMeans(
         1,

@@ -182,3 +182,8 @@ def test_the_published_runs_of_deep_models_are_those_of_the_present_models():
     for record in records:
         model = get_model(record.model).limited_to(record.parameters["max_steps"])
         assert record.parameters == model.parameters(record.n_clusters)
+
+
+def test_every_published_run_is_one_of_the_present_models():
+    for record in read_results(RESULTS / "runs.jsonl"):
+        assert record.parameters == get_model(record.model).parameters(record.n_clusters)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
-from dikmeans.paper.baselines.deep_clusterer import (
-    DeepClusterer,
-    check_integer,
-    check_number,
-    check_positive,
-)
+from dikmeans.paper.baselines.deep_clusterer import DeepClusterer
 from dikmeans.paper.baselines.losses import (
     assignment_divergence,
     squared_distances,
@@ -20,6 +16,7 @@ from dikmeans.paper.baselines.losses import (
 )
 from dikmeans.paper.baselines.refinement import Refinement
 from dikmeans.paper.baselines.training import Training, TrainingPhase
+from dikmeans.parameters import Constraint, Number, Whole
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -71,13 +68,14 @@ class DEC(DeepClusterer):
     max_updates: int = 150
     tol: float = 1e-3
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(self, "cluster_learning_rate")
-        check_positive(self, "alpha")
-        check_integer(self, "update_interval")
-        check_integer(self, "max_updates")
-        check_number(self, "tol", 0, math.inf)
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
+        **DeepClusterer.constraints,
+        "cluster_learning_rate": [Number(0, with_low=False)],
+        "alpha": [Number(0, with_low=False)],
+        "update_interval": [Whole(1)],
+        "max_updates": [Whole(1)],
+        "tol": [Number(0)],
+    }
 
     def _refinement(self) -> Refinement:
         return Refinement(

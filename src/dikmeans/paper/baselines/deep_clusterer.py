@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,6 +35,7 @@ from dikmeans.paper.baselines.training import (
     train,
 )
 from dikmeans.paper.baselines.training_file import TrainingFile, image_digest
+from dikmeans.parameters import ARRAY_LIKE, Constraint, Number, OneOf, Whole, check_parameters
 
 # Parameters that do not change what is computed: a checkpoint may be continued with others.
 _INCIDENTAL = {"device", "n_threads", "verbose"}
@@ -129,6 +128,21 @@ class DeepClusterer(
     n_threads: int | None = None
     verbose: int = 0
 
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
+        "n_clusters": [Whole(1)],
+        "architecture": [OneOf(ARCHITECTURES)],
+        "embedding_dim": [Whole(1)],
+        "learning_rate": [OneOf(("auto",)), Number(0, with_low=False)],
+        "pretrain_epochs": [Whole(1)],
+        "patience": [OneOf((None,)), Whole(1)],
+        "max_steps": [OneOf((None,)), Whole(1)],
+        "corruption": [Number(0, 0.99)],
+        "batch_size": [Whole(2)],
+        "n_init": [Whole(1)],
+        "image_shape": [OneOf((None,)), ARRAY_LIKE],
+        "device": [OneOf(("auto", "cpu", "cuda"))],
+        "n_threads": [OneOf((None,)), Whole(1)],
+    }
     _network_class: ClassVar[type[Autoencoder]] = Autoencoder
 
     # -- what a subclass defines -----------------------------------------------------------------
@@ -151,18 +165,7 @@ class DeepClusterer(
         """Return an array (N, K) that is lowest for the cluster of an embedding."""
 
     def _check_parameters(self) -> None:
-        """Raise a ValueError that names the first parameter with an impossible value."""
-        check_choice(self, "architecture", ARCHITECTURES)
-        check_choice(self, "device", ("auto", "cpu", "cuda"))
-        for name in ("n_clusters", "embedding_dim", "pretrain_epochs", "n_init"):
-            check_integer(self, name)
-        for name in ("patience", "max_steps", "n_threads"):
-            if getattr(self, name) is not None:
-                check_integer(self, name)
-        check_integer(self, "batch_size", least=2)
-        if self.learning_rate != "auto":
-            check_positive(self, "learning_rate")
-        check_number(self, "corruption", 0, 1)
+        check_parameters(self, self.constraints)
         check_random_state(self.random_state)
 
     # -- fitting ---------------------------------------------------------------------------------
@@ -351,31 +354,3 @@ class DeepClusterer(
         tags.transformer_tags.preserves_dtype = ["float32"]
         tags.input_tags.three_d_array = True
         return tags
-
-
-def check_integer(model: object, name: str, least: int = 1) -> None:
-    """Raise a ValueError unless a parameter is a whole number of at least `least`."""
-    value = getattr(model, name)
-    if not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name}={value!r}: expected a whole number of at least {least}.")
-
-
-def check_positive(model: object, name: str) -> None:
-    """Raise a ValueError unless a parameter is a positive finite number."""
-    value = getattr(model, name)
-    if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name}={value!r}: expected a positive number.")
-
-
-def check_number(model: object, name: str, low: float, high: float) -> None:
-    """Raise a ValueError unless a parameter is a number with ``low <= number < high``."""
-    value = getattr(model, name)
-    if not isinstance(value, Real) or not low <= float(value) < high:
-        raise ValueError(f"{name}={value!r}: expected a number in [{low:g}, {high:g}).")
-
-
-def check_choice(model: object, name: str, choices: Collection[str]) -> None:
-    """Raise a ValueError unless a parameter is one of `choices`."""
-    value = getattr(model, name)
-    if value not in choices:
-        raise ValueError(f"{name}={value!r}: expected one of {', '.join(choices)}.")

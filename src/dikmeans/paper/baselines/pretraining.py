@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import nn
 
 from dikmeans.paper.baselines.losses import reconstruction_error
+from dikmeans.paper.baselines.networks import Autoencoder
 from dikmeans.paper.baselines.training import (
     Training,
     TrainingPhase,
@@ -43,7 +43,7 @@ class Pretraining(TrainingPhase):
     corruption: float
     likelihood: str
 
-    def parameters(self, network: Any) -> list[nn.Parameter]:
+    def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
         """Return encoder and decoder."""
         parts = (network.trunk, network.embed, network.decoder)
         return [parameter for part in parts for parameter in part.parameters()]

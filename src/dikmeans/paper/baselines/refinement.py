@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from dikmeans.paper.baselines.losses import (
     log_soft_assignment,
     target_distribution,
 )
+from dikmeans.paper.baselines.networks import Autoencoder
 from dikmeans.paper.baselines.training import Epoch, Training, TrainingPhase, map_chunks
 
 
@@ -50,7 +50,7 @@ class Refinement(TrainingPhase):
     # Q of the current network: a cache, not state.
     _q: torch.Tensor | None = field(default=None, init=False, repr=False)
 
-    def parameters(self, network: Any) -> list[nn.Parameter]:
+    def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
         """Return encoder and centers; the decoder is not needed any more."""
         return [*network.trunk.parameters(), *network.embed.parameters(), network.centers]
 

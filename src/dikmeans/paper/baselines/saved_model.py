@@ -52,11 +52,9 @@ def load_baseline(cls: type[Model], path: PathLike) -> Model:
     path = Path(path)
     header, tensors = read_tensor_file(path, FORMAT, VERSION, "saved deep baseline")
     if header.get("estimator") != cls.__name__:
-        raise TensorFileError(f"{path} holds a {header.get('estimator')!r}, not a {cls.__name__}.")
+        raise TensorFileError(path, f"it holds a {header.get('estimator')!r}, not a {cls.__name__}")
     try:
-        return _rebuild(cls, path, header, tensors)
-    except TensorFileError:
-        raise
+        return _rebuild(cls, header, tensors)
     except (
         LookupError,
         TypeError,
@@ -65,15 +63,16 @@ def load_baseline(cls: type[Model], path: PathLike) -> Model:
         OverflowError,
         RuntimeError,
     ) as error:
-        raise TensorFileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+        raise TensorFileError(path, f"damaged: {type(error).__name__}: {error}") from error
 
 
-def _rebuild(cls: type[Model], path: Path, header: JSON, tensors: dict[str, Array]) -> Model:
+def _rebuild(cls: type[Model], header: JSON, tensors: dict[str, Array]) -> Model:
+    """Return the model in a file; raise one of several errors if the content makes no sense."""
     parameters, fitted = header["parameters"], header["fitted"]
     known = set(cls().get_params(deep=False))
     if set(parameters) != known:
         different = ", ".join(sorted(set(parameters) ^ known))
-        raise TensorFileError(f"{path} has unknown or missing parameters: {different}.")
+        raise ValueError(f"unknown or missing parameters: {different}")
     values: dict[str, Any] = {
         name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()
     }
@@ -91,26 +90,22 @@ def _rebuild(cls: type[Model], path: Path, header: JSON, tensors: dict[str, Arra
     model._n_features_out = model.embedding_dim
     names = header["feature_names_in"]
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise TensorFileError(f"{path} is damaged: feature names should be strings.")
+        raise ValueError("feature names should be strings")
     if names:
         if len(names) != model.n_features_in_:
-            raise TensorFileError(
-                f"{path} is damaged: {len(names)} names for {model.n_features_in_} features."
-            )
+            raise ValueError(f"{len(names)} names for {model.n_features_in_} features")
         model.feature_names_in_ = np.asarray(names, dtype=object)
 
     labels = tensors["labels"]
     is_label = (labels >= 0) & (labels < model.n_clusters)
     if labels.ndim != 1 or labels.dtype != np.int32 or not is_label.all():
-        raise TensorFileError(
-            f"{path}: labels should be whole numbers from 0 to {model.n_clusters - 1}."
-        )
+        raise ValueError(f"labels should be whole numbers from 0 to {model.n_clusters - 1}")
     model.labels_ = labels
     shape = model._network_shape()
     # A header may claim any size: the tensors must have it before memory is allocated.
-    checked_network_tensors(network_without_memory(model._network_class, **shape), tensors, path)
+    checked_network_tensors(network_without_memory(model._network_class, **shape), tensors)
     model.network_ = make_network(model._network_class, torch.Generator(), **shape)
-    load_network_tensors(model.network_, tensors, path)
+    load_network_tensors(model.network_, tensors)
     model.network_.eval()
     return model
 
@@ -132,16 +127,14 @@ def network_tensors(network: Autoencoder) -> dict[str, Array]:
     return {f"network.{name}": value.cpu().numpy() for name, value in state.items()}
 
 
-def load_network_tensors(network: Autoencoder, tensors: dict[str, Array], path: Path) -> None:
+def load_network_tensors(network: Autoencoder, tensors: dict[str, Array]) -> None:
     """Set a network to what `network_tensors` returned."""
-    checked = checked_network_tensors(network, tensors, path)
+    checked = checked_network_tensors(network, tensors)
     network.load_state_dict({name: torch.as_tensor(array) for name, array in checked.items()})
 
 
-def checked_network_tensors(
-    network: Autoencoder, tensors: dict[str, Array], path: Path
-) -> dict[str, Array]:
-    """Return the tensors of a network; every one must be there, have its shape, and be finite."""
+def checked_network_tensors(network: Autoencoder, tensors: dict[str, Array]) -> dict[str, Array]:
+    """Return the tensors of a network; raise ValueError unless all are there, finite, and fit."""
     expected = network.state_dict()
     arrays = {
         name.removeprefix("network."): array
@@ -150,11 +143,9 @@ def checked_network_tensors(
     }
     if set(arrays) != set(expected):
         different = ", ".join(sorted(set(arrays) ^ set(expected))[:5])
-        raise TensorFileError(
-            f"{path} does not hold this network: missing or unknown tensors: {different}."
-        )
+        raise ValueError(f"not this network: missing or unknown tensors: {different}")
     for name, value in expected.items():
         shape = tuple(value.shape)
         if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
-            raise TensorFileError(f"{path}: {name} should be finite numbers of shape {shape}.")
+            raise ValueError(f"{name} should be finite numbers of shape {shape}")
     return arrays

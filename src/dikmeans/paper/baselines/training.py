@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import nn
@@ -131,7 +131,7 @@ class TrainingPhase(ABC):
     patience: int | None = None
 
     @abstractmethod
-    def parameters(self, network: Any) -> list[nn.Parameter]:
+    def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
         """Return what is learned in this phase."""
 
     @abstractmethod

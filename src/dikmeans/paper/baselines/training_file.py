@@ -84,8 +84,8 @@ class TrainingFile:
             return None
         header, tensors = self._content
         self._content = None  # frees the arrays
-        load_network_tensors(training.network, tensors, self.path)
         try:
+            load_network_tensors(training.network, tensors)
             number = int(header["phase"])
             training.history[:] = [Epoch(**epoch) for epoch in header["history"]]
             training.generator.set_state(torch.as_tensor(tensors["generator"]))
@@ -107,14 +107,13 @@ class TrainingFile:
                 differing = [key for key in keys if expected.get(key) != stored.get(key)]
                 difference = f"{name} ({', '.join(differing)})"
             raise TensorFileError(
-                f"{self.path} is the checkpoint of another fit: it differs in {difference}. Use "
-                "the same settings and images to continue it, or another path to start anew."
+                self.path,
+                f"it is the checkpoint of another fit: it differs in {difference}. Use the same "
+                "settings and images to continue it, or another path to start anew",
             )
 
     def _damaged(self, error: Exception) -> TensorFileError:
-        return TensorFileError(
-            f"{self.path} is a damaged checkpoint: {type(error).__name__}: {error}"
-        )
+        return TensorFileError(self.path, f"damaged checkpoint: {type(error).__name__}: {error}")
 
 
 def _restore_optimizer(training: Training, phase: TrainingPhase, tensors: dict[str, Array]) -> None:

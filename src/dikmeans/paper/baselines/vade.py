@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
-from dikmeans.paper.baselines.deep_clusterer import (
-    DeepClusterer,
-    check_choice,
-    check_integer,
-    check_positive,
-)
+from dikmeans.paper.baselines.deep_clusterer import DeepClusterer
 from dikmeans.paper.baselines.elbo_training import ElboTraining, negative_elbo, prior
 from dikmeans.paper.baselines.losses import LIKELIHOODS, log_responsibilities
 from dikmeans.paper.baselines.networks import VariationalAutoencoder
 from dikmeans.paper.baselines.training import Training, TrainingPhase, map_chunks
+from dikmeans.parameters import Constraint, Number, OneOf, Whole
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -62,17 +60,17 @@ class VaDE(DeepClusterer):
     epochs: int = 100
     n_init: int = 5
 
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
+        **DeepClusterer.constraints,
+        "likelihood": [OneOf(LIKELIHOODS)],
+        "cluster_learning_rate": [Number(0, with_low=False)],
+        "epochs": [Whole(1)],
+    }
     _network_class = VariationalAutoencoder
 
     @property
     def _pixel_likelihood(self) -> str:
         return self.likelihood
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice(self, "likelihood", LIKELIHOODS)
-        check_positive(self, "cluster_learning_rate")
-        check_integer(self, "epochs")
 
     def _cluster_phases(self) -> list[TrainingPhase]:
         return [

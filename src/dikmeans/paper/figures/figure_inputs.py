@@ -9,11 +9,16 @@ from dikmeans._typing import JSON, Array, PathLike
 from dikmeans.evaluation.metrics import clustering_accuracy
 from dikmeans.paper.progress import WorkProgress
 from dikmeans.paper.protocol.data_tasks import DataTask, TaskData
+from dikmeans.registration.warps import WarpName
 
 if TYPE_CHECKING:
     from dikmeans import DIKMeans
 
-COMPARED_WARPS = {"K-means": "none", "AI K-means": "affine", "DI K-means": "tps"}
+COMPARED_WARPS: dict[str, WarpName] = {
+    "K-means": "none",
+    "AI K-means": "affine",
+    "DI K-means": "tps",
+}
 """The three models that the figures compare: name and warp."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from dikmeans.images import as_pictures, from_channels_first
 from dikmeans.plot.pictures import draw_picture, grey_map
 from dikmeans.plot.style import blank_figure, in_house_style
 from dikmeans.plot.warp_pictures import draw_grid, show_whole
-from dikmeans.registration.measure import make_measure
+from dikmeans.registration import MeasureSpec, make_warp
+from dikmeans.registration.specification import Landmarks
+from dikmeans.registration.warps import WarpName
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Landmarks: TypeAlias = str | int | tuple[int, int]
 
 # Examples that differ clearly from the identity, and keep the image recognizable.
 _TURN, _SHEAR, _SHRINK, _BEND = np.deg2rad(20.0), 0.25, 1.1, 0.2
@@ -26,7 +26,7 @@ _SMALLEST_DETERMINANT = 0.25
 
 def example_warps(
     shape: ImageShape, *, landmarks: Landmarks = "auto", seed: int = 0
-) -> dict[str, tuple[str, FloatArray]]:
+) -> dict[str, tuple[WarpName, FloatArray]]:
     """Return the identity, an affine map, and a spline: family and parameters of each.
 
     Parameters
@@ -47,9 +47,9 @@ def example_warps(
         * np.array([[np.cos(_TURN), -np.sin(_TURN)], [np.sin(_TURN), np.cos(_TURN)]])
         @ np.array([[1.0, 0.0], [_SHEAR, 1.0]])
     )
-    affine = make_measure(shape, warp="affine").warp
+    affine = make_warp("affine", (shape[0], shape[1]))
     rows = [matrix[axis] for axis in affine.grid.live_axes]
-    spline = make_measure(shape, warp="tps", landmarks=landmarks).warp
+    spline = make_warp("tps", (shape[0], shape[1]), landmarks)
     bend = np.random.default_rng(seed).uniform(-_BEND, _BEND, spline.identity.shape)
     while spline.jacobian_determinant(spline.identity + bend).min() < _SMALLEST_DETERMINANT:
         bend = 0.9 * bend
@@ -63,7 +63,7 @@ def example_warps(
 @in_house_style
 def transformations(
     image: ArrayLike,
-    warps: Mapping[str, tuple[str, FloatArray]] | None = None,
+    warps: Mapping[str, tuple[WarpName, FloatArray]] | None = None,
     *,
     landmarks: Landmarks = "auto",
     seed: int = 0,
@@ -109,7 +109,7 @@ def transformations(
     cmap = grey_map(original[None])
     grids: list[FloatArray] = []
     for column, (name, (family, parameters)) in enumerate(warps.items()):
-        measure = make_measure(shape, warp=family, landmarks=landmarks)
+        measure = MeasureSpec(warp=family, landmarks=landmarks).build(shape)
         deltas = np.swapaxes(parameters - measure.warp.identity, 0, 1)[None].astype(np.float32)
         warped = measure.render(pictures.astype(np.float32), np.zeros(1, int), deltas)
         draw_picture(above[column], from_channels_first(warped, shape)[0], cmap=cmap)

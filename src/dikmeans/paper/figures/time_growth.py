@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dikmeans._typing import Array, FloatArray, IntArray
+from dikmeans.registration.warps import WarpName
 
-WARPS = {"AI K-means": "affine", "DI K-means": "tps"}
+WARPS: dict[str, WarpName] = {"AI K-means": "affine", "DI K-means": "tps"}
 N_ITERATIONS = 3
 
 AXES = {
@@ -109,11 +110,10 @@ def measure_growth(
 
 
 def fit_seconds(
-    warp: str, images: Array, n_clusters: int, landmarks: int, *, n_jobs: int | None = -1
+    warp: WarpName, images: Array, n_clusters: int, landmarks: int, *, n_jobs: int | None = -1
 ) -> float:
     """Return the seconds of a few Lloyd iterations on all the images."""
-    from dikmeans import DIKMeans
-    from dikmeans.kmeans import Search
+    from dikmeans import DIKMeans, Search
 
     model = DIKMeans(
         n_clusters,
