@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from dikmeans.images import displayable
-from dikmeans.plot import centroid_overview, centroid_rows, centroids
+from dikmeans.plot import centroid_rows, centroids
 from dikmeans.plot.pictures import grey_map
 
 
@@ -30,14 +30,6 @@ def test_a_figure_has_a_row_a_model_and_a_column_a_cluster(tmp_path):
     assert [axis.get_ylabel() for axis in figure.axes[::5]] == ["start", "end"]
     np.testing.assert_array_equal(shown(figure.axes[6]), displayable(pictures[1]))
     figure.savefig(tmp_path / "figure.png")
-
-
-def test_an_overview_shows_the_first_centroids_of_each_set_and_says_how_many_there_are():
-    pictures = np.random.default_rng(0).uniform(size=(5, 8, 9))
-    figure = centroid_overview({"five": {"end": pictures}, "two": {"end": pictures[:2]}}, most=3)
-    blocks = figure.subfigs
-    assert [block.get_suptitle() for block in blocks] == ["five (3 of 5)", "two"]
-    assert [sum(bool(axis.images) for axis in block.axes) for block in blocks] == [3, 2]
 
 
 def test_pictures_are_stretched_to_the_unit_interval():

@@ -55,11 +55,13 @@ def look_up(kind: str, name: str, known: Mapping[str, Value]) -> Value:
 
     Examples
     --------
-    >>> look_up("model", "k-mean", {"k-means": 1, "other": 2})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    dikmeans.paper.errors.UnknownChoiceError: There is no model 'k-mean'. Did you mean 'k-means'?
-    ...
+    >>> look_up("model", "k-means", {"k-means": 1, "other": 2})
+    1
+    >>> try:
+    ...     look_up("model", "k-mean", {"k-means": 1, "other": 2})
+    ... except UnknownChoiceError as error:
+    ...     print(error)
+    There is no model 'k-mean'. Did you mean 'k-means'? Known are k-means, other.
     """
     if name not in known:
         raise UnknownChoiceError(kind, name, tuple(known))

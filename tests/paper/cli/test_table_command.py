@@ -148,7 +148,7 @@ def test_a_time_budget_of_nothing_shows_what_is_there_without_any_data():
         (["--data", "mnits"], "no data set, folder or zip 'mnits'. Did you mean 'mnist'?"),
         (
             ["--data", "arabic-characters", "--data-home", "nowhere"],
-            "is not in nowhere/arabic. Get the files",
+            "nowhere/arabic does not have the train files. Get the files",
         ),
         (["--data", "mnist", "--data-home", "nowhere", "--no-download"], "train-images-idx3-ubyte"),
         (
