@@ -15,7 +15,7 @@ from dikmeans.datasets import ImageSet
 from dikmeans.errors import MissingExtraError
 from dikmeans.io.atomic import atomic_write
 from dikmeans.kmeans.shard import Assignment
-from dikmeans.report.collect import ReportProgress, collect
+from dikmeans.report.collect import ReportProgress, collect_contents
 from dikmeans.report.page import build_page
 from dikmeans.report.payload import pack
 
@@ -74,7 +74,7 @@ def write_report(
     except ImportError as error:
         raise MissingExtraError("pillow", "images", "The report") from error
     tell = progress or (lambda fraction, text: None)
-    contents = collect(model, image_set, assignment, max_pictures, tell)
+    contents = collect_contents(model, image_set, assignment, max_pictures, tell)
     tell(0.95, "writing the page")
     page = build_page(pack(contents, image_set, title or image_set.card.title))
     path = Path(path)

@@ -64,7 +64,7 @@ class ReportContents:
     settings: list[Setting]
 
 
-def collect(
+def collect_contents(
     model: DIKMeans,
     image_set: ImageSet,
     assignment: Assignment | None,
