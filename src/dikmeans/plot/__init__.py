@@ -1,19 +1,14 @@
-"""Looking at clusterings: functions that return matplotlib figures.
+"""Figures of a fitted model: functions that return a `matplotlib.figure.Figure`.
 
-A user's own model: `centroids`, `forms`, `members`, `alignment` (why is this image here?), `history`.
+`centroids` and `prototypes` show what was found, `members` the images of a cluster before and after
+alignment, `alignment` why one image is in its cluster, `history` the course of the fit. They need
+the extra ``dikmeans[plot]``; matplotlib is imported when a figure is drawn.
 """
 
-from dikmeans.plot.centroids import centroid_rows, centroids
+from dikmeans.plot.centroids import centroids
 from dikmeans.plot.cluster_members import members
-from dikmeans.plot.cluster_prototypes import forms
+from dikmeans.plot.cluster_prototypes import prototypes
 from dikmeans.plot.fit_history import history
-from dikmeans.plot.why_here import alignment
+from dikmeans.plot.image_alignment import alignment
 
-__all__ = [
-    "alignment",
-    "centroid_rows",
-    "centroids",
-    "forms",
-    "history",
-    "members",
-]
+__all__ = ["alignment", "centroids", "history", "members", "prototypes"]

@@ -41,9 +41,9 @@ def centroids(
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from dikmeans import DIKMeans, show
+    >>> from dikmeans import DIKMeans, plot
     >>> model = DIKMeans(3, random_state=0).fit(load_digits().images[:60])
-    >>> figure = show.centroids(model)
+    >>> figure = plot.centroids(model)
     >>> [len(axis.images) for axis in figure.axes]
     [1, 1, 1]
     """
