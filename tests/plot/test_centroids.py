@@ -6,8 +6,8 @@ import numpy as np
 
 from dikmeans.images import displayable
 from dikmeans.plot import centroids
-from dikmeans.plot.centroids import centroid_rows
-from dikmeans.plot.pictures import grey_map
+from dikmeans.plot.centroid_rows import centroid_rows
+from dikmeans.plot.pictures import gray_map
 
 
 def shown(axis) -> np.ndarray:
@@ -49,6 +49,6 @@ def test_pictures_are_stretched_to_the_unit_interval():
 def test_handwriting_is_dark_on_white_and_a_photograph_is_as_it_is():
     letter = np.zeros((3, 9, 9))
     letter[:, 3:6, 3:6] = 1
-    assert grey_map(letter) == "gray_r"
-    assert grey_map(0.4 + 0.6 * letter) == "gray"
-    assert grey_map(np.random.default_rng(0).normal(size=(3, 9, 9))) == "gray"
+    assert gray_map(letter) == "gray_r"
+    assert gray_map(0.4 + 0.6 * letter) == "gray"
+    assert gray_map(np.random.default_rng(0).normal(size=(3, 9, 9))) == "gray"

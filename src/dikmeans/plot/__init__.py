@@ -5,7 +5,7 @@ alignment, `alignment` why one image is in its cluster, `history` the course of 
 the extra ``dikmeans[plot]``; matplotlib is imported when a figure is drawn.
 """
 
-from dikmeans.plot.centroids import centroids
+from dikmeans.plot.centroid_rows import centroids
 from dikmeans.plot.cluster_members import members
 from dikmeans.plot.cluster_prototypes import prototypes
 from dikmeans.plot.fit_history import history

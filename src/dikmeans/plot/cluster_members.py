@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dikmeans._typing import ArrayLike
-from dikmeans.plot.pictures import draw_picture, grey_map, without_ticks
-from dikmeans.plot.style import GREY, blank_figure, in_house_style
+from dikmeans.plot.pictures import draw_picture, gray_map, without_ticks
+from dikmeans.plot.style import GRAY, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
 
 
-@in_house_style
+@use_style
 def members(
     model: DIKMeans,
     X: ArrayLike,
@@ -78,7 +78,7 @@ def members(
     wide, high = (cell * length / np.sqrt(rows * columns) for length in (columns, rows))
     figure = blank_figure(wide * (len(shown) + 1) + 1.2, 2 * high + 0.6)
     axes = figure.subplots(2, len(shown) + 1, squeeze=False)
-    cmap = grey_map(centroids)
+    cmap = gray_map(centroids)
     draw_picture(axes[0, 0], centroids[cluster], cmap=cmap)
     axes[0, 0].set_title("centroid", fontsize=8, pad=3)
     without_ticks(axes[1, 0])
@@ -87,10 +87,10 @@ def members(
     ):
         draw_picture(axes[0, column], original, cmap=cmap)
         draw_picture(axes[1, column], aligned, cmap=cmap)
-        axes[1, column].set_xlabel(f"{cost:.2g}", fontsize=7.5, color=GREY, labelpad=2)
+        axes[1, column].set_xlabel(f"{cost:.2g}", fontsize=7.5, color=GRAY, labelpad=2)
     axes[0, 1].set_ylabel("original", rotation=0, ha="right", va="center")
     axes[1, 1].set_ylabel("aligned", rotation=0, ha="right", va="center")
-    axes[1, 0].set_xlabel("cost", fontsize=7.5, color=GREY, labelpad=2)
+    axes[1, 0].set_xlabel("cost", fontsize=7.5, color=GRAY, labelpad=2)
     numbers = f"{len(shown)} of {len(indices):,} images"
     figure.suptitle(title or f"Cluster {cluster}: {numbers}, best fit to worst")
     return figure

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans.plot.pictures import draw_picture, grey_map
-from dikmeans.plot.style import GREY, blank_figure, in_house_style
+from dikmeans.plot.pictures import draw_picture, gray_map
+from dikmeans.plot.style import GRAY, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
 
 
-@in_house_style
+@use_style
 def prototypes(model: DIKMeans, *, title: str | None = None, cell: float = 0.8) -> Figure:
     """Draw the prototypes of each cluster, with the number of images that each has.
 
@@ -49,7 +49,7 @@ def prototypes(model: DIKMeans, *, title: str | None = None, cell: float = 0.8) 
         max(wide * len(counts) + 0.2, 2.5), (high + 0.24) * counts.max() + (0.55 if title else 0.3)
     )
     axes = figure.subplots(counts.max(), len(counts), squeeze=False)
-    cmap = grey_map(pictures)
+    cmap = gray_map(pictures)
     for cluster, column in enumerate(axes.T):
         indices = np.flatnonzero(clusters == cluster)
         for axis in column[len(indices) :]:
@@ -57,7 +57,7 @@ def prototypes(model: DIKMeans, *, title: str | None = None, cell: float = 0.8) 
         for index, axis in zip(indices, column, strict=False):
             draw_picture(axis, pictures[index], cmap=cmap)
             weight = f"{model.prototype_weights_[index]:,.0f}"
-            axis.set_xlabel(weight, fontsize=7.5, color=GREY, labelpad=2)
+            axis.set_xlabel(weight, fontsize=7.5, color=GRAY, labelpad=2)
         column[0].set_title(f"{cluster}", fontsize=8, pad=2)
     if title:
         figure.suptitle(title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from dikmeans.plot.style import BLUE, GREEN, GREY, SKY, VERMILLION, blank_figure, in_house_style
+from dikmeans.plot.style import BLUE, GRAY, GREEN, SKY, VERMILLION, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PHASE_COLORS = (BLUE, VERMILLION, GREEN, "#cc79a7", "#e69f00", SKY)
 
 
-@in_house_style
+@use_style
 def history(model: DIKMeans, *, title: str | None = None) -> Figure:
     """Draw the inertia per image after each iteration, and how many images changed their cluster.
 
@@ -64,7 +64,7 @@ def history(model: DIKMeans, *, title: str | None = None) -> Figure:
         above.legend(title="phase", loc="upper right")
     if model.history_.stopped:
         stopped = f"ended: {model.history_.stopped}"
-        above.set_title(stopped, fontsize=8, color=GREY, loc="left")
+        above.set_title(stopped, fontsize=8, color=GRAY, loc="left")
     if title:
         figure.suptitle(title)
     return figure

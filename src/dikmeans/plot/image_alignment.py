@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dikmeans._typing import ArrayLike
-from dikmeans.plot.pictures import draw_picture, grey_map, without_ticks
-from dikmeans.plot.style import GREY, VERMILLION, blank_figure, in_house_style
+from dikmeans.plot.pictures import draw_picture, gray_map, without_ticks
+from dikmeans.plot.style import GRAY, VERMILLION, blank_figure, use_style
 from dikmeans.plot.warp_pictures import draw_grid
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIGHT_VERMILLION = "#f0b58f"
 
 
-@in_house_style
+@use_style
 def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) -> Figure:
     """Draw one image and the prototype that it is assigned to.
 
@@ -54,7 +54,7 @@ def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) ->
     picture = np.asarray(image).reshape(prototype.shape)
     warps_image = model.direction == "image-to-centroid"
     source, name = (picture, "image") if warps_image else (prototype, "centroid")
-    cmap = grey_map(model.cluster_centers_)
+    cmap = gray_map(model.cluster_centers_)
 
     figure = blank_figure(11.4, 2.35 + 0.25 * bool(title))
     axes = figure.subplots(1, 6, width_ratios=[1, 1, 1, 1, 1, 1.45])
@@ -68,7 +68,7 @@ def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) ->
         axis.set_title(heading)
     draw_grid(axes[3], aligned.grid, source, cmap=cmap)
     axes[3].set_title("deformed grid")
-    axes[3].set_xlabel(f"where the {name} is sampled", fontsize=7.5, color=GREY)
+    axes[3].set_xlabel(f"where the {name} is sampled", fontsize=7.5, color=GRAY)
     _draw_residual(axes[4], aligned)
     _draw_costs(axes[5], aligned)
     if title:
@@ -82,7 +82,7 @@ def _draw_residual(axis: Axes, aligned: Alignment) -> None:
     axis.imshow(residual, cmap="RdBu_r", vmin=-largest, vmax=largest, interpolation="nearest")
     without_ticks(axis)
     axis.set_title("residual")
-    axis.set_xlabel("red: warped is stronger\nblue: target is stronger", fontsize=7.5, color=GREY)
+    axis.set_xlabel("red: warped is stronger\nblue: target is stronger", fontsize=7.5, color=GRAY)
 
 
 def _draw_costs(axis: Axes, aligned: Alignment) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BACKGROUND = 0.15
 
 
-def grey_map(pictures: Array) -> str:
+def gray_map(pictures: Array) -> str:
     """The matplotlib color map for pictures (N, rows, columns[, channels]) that belong together.
 
     Handwriting and spectrograms have an empty edge and are drawn dark on white. Photographs, which
@@ -27,7 +27,7 @@ def grey_map(pictures: Array) -> str:
     Examples
     --------
     >>> letter = np.pad(np.ones((1, 2, 2)), [(0, 0), (3, 3), (3, 3)])
-    >>> grey_map(letter), grey_map(np.ones((1, 8, 8)))
+    >>> gray_map(letter), gray_map(np.ones((1, 8, 8)))
     ('gray_r', 'gray')
     """
     brightest = float(np.max(pictures))
@@ -48,7 +48,7 @@ def draw_picture(
     without_ticks(axis)
     return axis.imshow(
         displayable(values),
-        cmap=cmap or grey_map(values[None]),
+        cmap=cmap or gray_map(values[None]),
         vmin=0,
         vmax=1,
         interpolation="nearest",

@@ -20,10 +20,10 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 # Okabe and Ito's colors, which differ with every common kind of color blindness.
-BLUE, VERMILLION, GREEN, SKY, GREY = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#7a7a7a"
+BLUE, VERMILLION, GREEN, SKY, GRAY = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#7a7a7a"
 INK = "#222222"
 
-CLASS_COLOURS = (
+CLASS_COLORS = (
     "#3f90da",
     "#ffa90e",
     "#bd1f01",
@@ -76,7 +76,7 @@ def require_matplotlib() -> ModuleType:
     return package
 
 
-def in_house_style(draw: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def use_style(draw: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Let a function draw with the settings `RULES`; the caller's settings do not change."""
 
     @functools.wraps(draw)
@@ -103,6 +103,6 @@ def class_style(number: int) -> dict[str, str]:
     ({'color': '#94a4a2', 'marker': 'o'}, '^')
     """
     return {
-        "color": CLASS_COLOURS[number % len(CLASS_COLOURS)],
-        "marker": CLASS_MARKERS[number // len(CLASS_COLOURS) % len(CLASS_MARKERS)],
+        "color": CLASS_COLORS[number % len(CLASS_COLORS)],
+        "marker": CLASS_MARKERS[number // len(CLASS_COLORS) % len(CLASS_MARKERS)],
     }

@@ -15,7 +15,7 @@ N_LINES = 13
 
 
 def draw_grid(
-    axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, colour: str = BLUE
+    axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, color: str = BLUE
 ) -> None:
     """Draw the lines of a deformed grid over the faint picture they read.
 
@@ -26,12 +26,12 @@ def draw_grid(
         For each pixel of the warped picture its place, as (row, column), in the picture `under`.
     under : array of shape (rows, columns[, channels])
     cmap : str
-    colour : str
+    color : str
     """
     draw_picture(axis, under, cmap=cmap, alpha=0.35)
     for lines in (_spread(grid), _spread(np.swapaxes(grid, 0, 1))):
         for line in lines:
-            axis.plot(line[:, 1], line[:, 0], color=colour, linewidth=0.8)
+            axis.plot(line[:, 1], line[:, 0], color=color, linewidth=0.8)
     show_whole(axis, [grid])
     without_ticks(axis)
 

@@ -24,7 +24,7 @@ PATIENCE = 60
 
 @pytest.fixture(autouse=True)
 def _private_surroundings(tmp_path, monkeypatch):
-    """Commands run in a folder of their own, and see neither the user's data nor colours."""
+    """Commands run in a folder of their own, and see neither the user's data nor colors."""
     monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_COLOR", "1")

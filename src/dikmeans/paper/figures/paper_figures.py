@@ -21,7 +21,7 @@ from dikmeans.paper.figures.plot_transformations import transformations
 from dikmeans.paper.figures.time_growth import N_ITERATIONS, measure_growth
 from dikmeans.paper.protocol.data_tasks import DataTask
 from dikmeans.paper.protocol.table_models import parameters_of
-from dikmeans.plot.centroids import centroid_rows
+from dikmeans.plot.centroid_rows import centroid_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,13 @@ import numpy as np
 
 from dikmeans.paper.figures.accuracy_line import fit_accuracy_line
 from dikmeans.paper.protocol.run_record import RunRecord
-from dikmeans.plot.style import BLUE, GREY, blank_figure, in_house_style
+from dikmeans.plot.style import BLUE, GRAY, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@in_house_style
+@use_style
 def accuracy_against_distortion(
     records: Sequence[RunRecord], *, title: str | None = None, note: str | None = None
 ) -> Figure:
@@ -41,7 +41,7 @@ def accuracy_against_distortion(
         line.distortion,
         100 * line.accuracy,
         s=26,
-        color=GREY,
+        color=GRAY,
         alpha=0.75,
         linewidths=0,
         label="one run",
@@ -58,5 +58,5 @@ def accuracy_against_distortion(
     axis.legend(loc="upper right", ncols=2)
     figure.suptitle(title or records[0].data_title)
     if note:
-        figure.supxlabel(note, fontsize=7.5, color=GREY)
+        figure.supxlabel(note, fontsize=7.5, color=GRAY)
     return figure

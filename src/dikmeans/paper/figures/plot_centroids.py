@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dikmeans.plot.centroids import Rows, draw_rows
-from dikmeans.plot.style import blank_figure, in_house_style
+from dikmeans.plot.centroid_rows import Rows, draw_rows
+from dikmeans.plot.style import blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@in_house_style
+@use_style
 def centroid_overview(
     sets: Mapping[str, Rows], *, max_shown: int = 10, n_columns: int = 2, cell: float = 0.4
 ) -> Figure:

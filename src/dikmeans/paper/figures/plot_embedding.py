@@ -9,13 +9,13 @@ import numpy as np
 
 from dikmeans._typing import Array, ArrayLike, FloatArray, IntArray
 from dikmeans.images import displayable
-from dikmeans.plot.pictures import grey_map, without_ticks
+from dikmeans.plot.pictures import gray_map, without_ticks
 from dikmeans.plot.style import (
-    CLASS_COLOURS,
+    CLASS_COLORS,
     blank_figure,
     class_style,
-    in_house_style,
     require_matplotlib,
+    use_style,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _THUMBNAIL, _DISTANCE = 0.062, 0.085
 _MAX_LEGEND_ENTRIES = 30
 
 
-@in_house_style
+@use_style
 def embedding(
     points: Mapping[str, FloatArray],
     labels: ArrayLike,
@@ -78,7 +78,7 @@ def embedding(
     figure: Figure = blank_figure(panel * len(points), height)
     (axes,) = figure.subplots(1, len(points), squeeze=False)
     # The first panel decides for all: aligned photographs have empty edges, too.
-    dark_on_light = images is not None and grey_map(images[next(iter(points))]) == "gray_r"
+    dark_on_light = images is not None and gray_map(images[next(iter(points))]) == "gray_r"
     for (name, positions), axis in zip(points.items(), axes, strict=True):
         for label in present:
             class_name = class_names[label] if label < len(class_names) else f"{label}"
@@ -123,7 +123,7 @@ def _thumbnails(
     half_width, half_height = unit * columns, unit * rows
     for i in spread_out(positions, _DISTANCE * side):
         x, y = positions[i]
-        color = CLASS_COLOURS[int(labels[i]) % len(CLASS_COLOURS)]
+        color = CLASS_COLORS[int(labels[i]) % len(CLASS_COLORS)]
         axis.imshow(
             _tinted(images[i], color, dark_on_light=dark_on_light),
             extent=(x - half_width, x + half_width, y - half_height, y + half_height),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from dikmeans.paper.figures.time_growth import TimeGrowth
 from dikmeans.plot.style import (
     BLUE,
-    GREY,
+    GRAY,
     VERMILLION,
     blank_figure,
-    in_house_style,
     require_matplotlib,
+    use_style,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _LINE_STYLES = (
 )
 
 
-@in_house_style
+@use_style
 def time_growth(
     growths: Sequence[TimeGrowth], *, title: str | None = None, note: str | None = None
 ) -> Figure:
@@ -63,5 +63,5 @@ def time_growth(
     if title:
         figure.suptitle(title)
     if note:
-        figure.supxlabel(note, fontsize=7.5, color=GREY)
+        figure.supxlabel(note, fontsize=7.5, color=GRAY)
     return figure

@@ -9,8 +9,8 @@ import numpy as np
 
 from dikmeans._typing import ArrayLike, FloatArray, ImageShape
 from dikmeans.images import as_pictures, from_channels_first
-from dikmeans.plot.pictures import draw_picture, grey_map
-from dikmeans.plot.style import blank_figure, in_house_style
+from dikmeans.plot.pictures import draw_picture, gray_map
+from dikmeans.plot.style import blank_figure, use_style
 from dikmeans.plot.warp_pictures import draw_grid, show_whole
 from dikmeans.registration import MeasureSpec, make_warp
 from dikmeans.registration.specification import Landmarks
@@ -60,7 +60,7 @@ def example_warps(
     }
 
 
-@in_house_style
+@use_style
 def transformations(
     image: ArrayLike,
     warps: Mapping[str, tuple[WarpName, FloatArray]] | None = None,
@@ -106,7 +106,7 @@ def transformations(
     figure: Figure = blank_figure(2.1 * len(warps) + 0.3, height)
     above, below = figure.subplots(2, len(warps), squeeze=False)
     original = from_channels_first(pictures, shape)[0]
-    cmap = grey_map(original[None])
+    cmap = gray_map(original[None])
     grids: list[FloatArray] = []
     for column, (name, (family, parameters)) in enumerate(warps.items()):
         measure = MeasureSpec(warp=family, landmarks=landmarks).build(shape)

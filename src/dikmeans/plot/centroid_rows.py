@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dikmeans._typing import Array
-from dikmeans.plot.pictures import draw_picture, grey_map, without_ticks
-from dikmeans.plot.style import GREY, blank_figure, in_house_style
+from dikmeans.plot.pictures import draw_picture, gray_map, without_ticks
+from dikmeans.plot.style import GRAY, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Rows = Mapping[str, Array]
 
 
-@in_house_style
+@use_style
 def centroids(
     model: Any, *, title: str | None = None, n_columns: int = 10, cell: float = 0.95
 ) -> Any:
@@ -61,15 +61,15 @@ def centroids(
         if number >= len(pictures):
             axis.remove()
             continue
-        draw_picture(axis, pictures[number], cmap=grey_map(pictures))
+        draw_picture(axis, pictures[number], cmap=gray_map(pictures))
         axis.set_title(f"{number}", fontsize=8, pad=2)
-        axis.set_xlabel(f"{counts[number]:,}", fontsize=7.5, color=GREY, labelpad=2)
+        axis.set_xlabel(f"{counts[number]:,}", fontsize=7.5, color=GRAY, labelpad=2)
     if title:
         figure.suptitle(title)
     return figure
 
 
-@in_house_style
+@use_style
 def centroid_rows(rows: Rows, *, title: str | None = None, cell: float = 0.8) -> Figure:
     """Draw several sets of images, one under the other, for instance those of several models.
 
@@ -107,7 +107,7 @@ def _cell_size(rows: Rows, cell: float) -> tuple[float, float]:
 def draw_rows(figure: FigureBase, rows: Rows, n_columns: int) -> None:
     """Draw sets of images into a figure or a part of one, each set in a row with its name."""
     axes = figure.subplots(len(rows), n_columns, squeeze=False)
-    cmap = grey_map(np.concatenate(list(rows.values())))
+    cmap = gray_map(np.concatenate(list(rows.values())))
     for (name, images), line in zip(rows.items(), axes, strict=True):
         for axis in line:
             without_ticks(axis)
