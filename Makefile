@@ -14,7 +14,7 @@ $(installed): pyproject.toml requirements/dev.txt tools/setup.sh
 	tools/setup.sh
 	@touch $@
 
-# PyTorch is large, and only the rivals and devices need it
+# PyTorch is large, and only the deep baselines and devices need it
 setup-deep: $(installed_deep)
 
 $(installed_deep): requirements/deep.txt $(installed)
@@ -33,7 +33,7 @@ demo: setup
 test: setup-deep browser lint
 	$(python) -m pytest $(side_by_side) -m "not slow"
 
-# with the slow ones, and with many more damaged files (tests/endurance)
+# with the slow ones, and with many more damaged files (tests/robustness)
 test-all: setup-deep browser lint
 	DIKMEANS_FUZZ=300 $(python) -m pytest
 

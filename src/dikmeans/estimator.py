@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dikmeans._typing import JSON, ArrayLike, FloatArray, ImageShape, IntArray, PathLike
+from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, IntArray, PathLike
 from dikmeans.checkpoint.fingerprint import fingerprint_of
 from dikmeans.checkpoint.store import RunSummary, open_store
 from dikmeans.images import (
@@ -32,7 +32,8 @@ from dikmeans.images import (
     table_rules,
     to_channels_first,
 )
-from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.centroid_update import weight_per_cluster
+from dikmeans.kmeans.dataset import Dataset, Workers
 from dikmeans.kmeans.history import History
 from dikmeans.kmeans.run import Run, RunResult, RunState
 from dikmeans.kmeans.schedule import PhaseKind, Schedule, Search, make_schedule
@@ -48,7 +49,7 @@ from dikmeans.monitoring.progress import (
     with_callbacks,
 )
 from dikmeans.outofcore.minibatch import FirstImages, absorb
-from dikmeans.outofcore.sources import open_source
+from dikmeans.outofcore.sources import Source, open_source
 from dikmeans.outofcore.workers import open_dataset
 from dikmeans.parameters import (
     ARRAY_LIKE,
@@ -413,7 +414,7 @@ class DIKMeans(
                     for seed in store.seeds[summary.n_runs :]:
                         run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
                         state = listeners.begin_run(summary.n_runs + 1, store.restore(run))
-                        for state in run.states(state):  # seeds, phases, prototypes
+                        for state in run.states(state):  # noqa: B020 -- seeds, phases, prototypes
                             store.save(run, state)
                             listeners.tell(state)
                         assert state is not None
@@ -553,7 +554,9 @@ class DIKMeans(
     @property
     def cluster_weights_(self) -> FloatArray:
         """Weight of the members of each cluster (K,): their number, without sample weights."""
-        return np.bincount(self.prototype_clusters_, weights=self.prototype_weights_)
+        return weight_per_cluster(
+            self.prototype_clusters_, self.prototype_weights_, self.n_clusters
+        )
 
     def predict(self, X: Any) -> IntArray:
         """The cluster of each image, an int array of shape (N,)."""
@@ -738,32 +741,18 @@ class DIKMeans(
     # -- images --------------------------------------------------------------------------------
 
     def _open(self, X: Any, sample_weight: ArrayLike | None) -> Dataset:
-        """The images of a fit, all checked."""
+        """The images of a fit, all checked; shape and preprocessing are learned from them."""
         source = open_source(X, flat=self.image_shape is not None)
         if source is None:
             images, weights = self._check_images(X, sample_weight, reset=True)
             self._check_enough(weights)
             return Dataset.in_memory(images, weights, self.n_jobs)
-        with ExitStack() as in_case_of_error:
-            in_case_of_error.callback(source.close)
-            weights = None if sample_weight is None else check_weights(sample_weight, len(source))
-            numbers = _learning_numbers(len(source), weights)
+        with _closed_on_error(source):
+            given = None if sample_weight is None else check_weights(sample_weight, len(source))
+            numbers = _learning_numbers(len(source), given)
             few, _ = self._check_images(source.take(numbers), None, reset=True, numbers=numbers)
-            self._check_enough(np.broadcast_to(1.0, len(source)) if weights is None else weights)
-            dataset = in_case_of_error.enter_context(
-                open_dataset(
-                    source,
-                    weights,
-                    shape=self.image_shape_,
-                    dtype=few.dtype,
-                    preprocessing=self.preprocessing_,
-                    images_per_shard=self._images_per_shard(),
-                    n_jobs=self.n_jobs,
-                )
-            )
-            dataset.check()
-            in_case_of_error.pop_all()
-        return dataset
+            self._check_enough(np.broadcast_to(1.0, len(source)) if given is None else given)
+            return self._open_source(source, given, few.dtype)
 
     def _open_new(self, X: Any) -> Dataset:
         """Images for a fitted estimator, all checked."""
@@ -772,29 +761,26 @@ class DIKMeans(
         if source is None:
             images, _ = self._check_images(X, None, reset=False)
             return Dataset.in_memory(images, n_jobs=self.n_jobs)
-        with ExitStack() as in_case_of_error:
-            in_case_of_error.callback(source.close)
-            first, _ = self._check_images(
-                source.read(slice(0, 1)), None, reset=False, numbers=np.arange(1)
-            )
-            dataset = in_case_of_error.enter_context(
-                open_dataset(
-                    source,
-                    None,
-                    shape=self.image_shape_,
-                    dtype=first.dtype,
-                    preprocessing=self.preprocessing_,
-                    images_per_shard=self._images_per_shard(),
-                    n_jobs=self.n_jobs,
-                )
-            )
-            dataset.check()
-            in_case_of_error.pop_all()
-        return dataset
+        with _closed_on_error(source):
+            row = source.read(slice(0, 1))
+            first, _ = self._check_images(row, None, reset=False, numbers=np.arange(1))
+            return self._open_source(source, None, first.dtype)
 
-    def _images_per_shard(self) -> int:
+    def _open_source(self, source: Source, weights: FloatArray | None, dtype: DType) -> Dataset:
+        """The images of a source, read once to check all of them."""
         n_basis = MeasureSpec(self.warp, self.landmarks).build(self.image_shape_).n_basis
-        return images_per_shard(self.image_shape_, self.n_clusters, n_basis)
+        dataset = open_dataset(
+            source,
+            weights,
+            shape=self.image_shape_,
+            dtype=dtype,
+            preprocessing=self.preprocessing_,
+            images_per_shard=images_per_shard(self.image_shape_, self.n_clusters, n_basis),
+            n_jobs=self.n_jobs,
+        )
+        with _closed_on_error(dataset.workers):
+            dataset.check()
+        return dataset
 
     def _check_enough(self, weights: FloatArray, where: str = "") -> None:
         n_heavy = int((weights > 0).sum())
@@ -913,6 +899,16 @@ class DIKMeans(
         if precision is not None:
             precision = precision[self.prototype_clusters_]
         return self.measure_for(self.preprocessing_).build(self.image_shape_, precision)
+
+
+@contextmanager
+def _closed_on_error(resource: Source | Workers) -> Iterator[None]:
+    """A block that closes a resource if it fails."""
+    try:
+        yield
+    except BaseException:
+        resource.close()
+        raise
 
 
 def _learning_numbers(n: int, weights: FloatArray | None) -> IntArray:

@@ -1,7 +1,7 @@
 """Pictures in and out: what users pass as X, checked, and brought into one layout.
 
-Users have (N, rows, columns), (N, rows, columns, channels) or flat (N, features) arrays. Inside the package
-pictures are always (N, channels, rows, columns).
+Users have (N, rows, columns), (N, rows, columns, channels) or flat (N, features) arrays. Inside the
+package pictures are always (N, channels, rows, columns).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_array
 from dikmeans._typing import Array, ArrayLike, FloatArray, ImageShape, IntArray
 
 LARGEST_VALUE = 1e15
-# Pictures of one, three or four rows with more channels than this are taken for a mix-up of the axes.
+# Pictures of one, three or four rows with more channels than this have their axes mixed up.
 MOST_CHANNELS = 7
 # Integers that float32 holds without loss need no more than that.
 _SMALL_INTEGERS = (np.bool_, np.uint8, np.int8, np.uint16, np.int16)
 
 
 def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
-    """X as a table with a picture a row, and the shape of the pictures.
+    """X as a table with one picture per row, and the shape of the pictures.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
             raise ValueError(f"The images are empty: X has shape {X.shape}.")
         if len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > MOST_CHANNELS:
             raise ValueError(
-                f"X has shape {X.shape}, which looks like (N, channels, rows, columns). Expected are (N, "
-                "rows, columns, channels): pass np.moveaxis(X, 1, -1)."
+                f"X has shape {X.shape}, which looks like (N, channels, rows, columns). Expected "
+                "is (N, rows, columns, channels): pass np.moveaxis(X, 1, -1)."
             )
         if expected is not None and shape != expected:
             raise ValueError(
@@ -65,7 +65,8 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
         )
     if X.ndim == 2 and expected is not None and X.shape[1] != np.prod(expected):
         raise ValueError(
-            f"X has {X.shape[1]} features a row, but image_shape={image_shape!r} needs {np.prod(expected)}."
+            f"X has {X.shape[1]} features per row, but image_shape={image_shape!r} needs "
+            f"{np.prod(expected)}."
         )
     return X, expected or (1, X.shape[1] if X.ndim == 2 else 1)
 
@@ -129,18 +130,18 @@ def refuse_non_finite(
     finite = np.isfinite(table).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
-        what = "NaN" if np.isnan(table[bad[0]]).any() else "infinity"
+        problem = "NaN" if np.isnan(table[bad[0]]).any() else "infinity"
         seen = f"{len(table)}" if numbers is None else f"the {len(table)} looked at together"
         raise ValueError(
-            f"Input {name} contains {what}: image {places[bad[0]]} is the first of {len(bad)} such images "
-            f"among {seen}. Remove or repair them first."
+            f"Input {name} contains {problem}: image {places[bad[0]]} is the first of {len(bad)} "
+            f"such images among {seen}. Remove or repair them first."
         )
     largest = np.abs(table).max(axis=1, initial=0)
     if (largest > LARGEST_VALUE).any():
         i = int(largest.argmax())
         raise ValueError(
-            f"Input {name} has a value of {largest[i]:.3g} in image {places[i]}, beyond what single "
-            f"precision can square and add up. Scale the images to below {LARGEST_VALUE:g}."
+            f"Input {name} has a value of {largest[i]:.3g} in image {places[i]}, beyond what "
+            f"single precision can square and add up. Scale the images to below {LARGEST_VALUE:g}."
         )
 
 
@@ -204,6 +205,6 @@ def scale_to_unit_norm(pictures: Array) -> Array:
 
 
 def displayable(picture: Array) -> Array:
-    """A picture stretched to [0, 1]: its own darkest and lightest value, or zero if that is lower."""
+    """A picture stretched to [0, 1] from its darkest value, or zero if lower, to its lightest."""
     low, high = min(float(picture.min()), 0.0), float(picture.max())
     return (picture - low) / (high - low) if high > low else np.zeros_like(picture)

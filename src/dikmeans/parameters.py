@@ -1,6 +1,7 @@
 """What values a parameter may have, as data, and one check of an estimator against it.
 
-scikit-learn has the same idea in a private module; this is the small part of it that is needed here.
+scikit-learn has the same idea in a private module; this is the small part of it that is needed
+here.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class Whole:
 
     def accepts(self, value: object) -> bool:
         """Whether it is such a number; True and False are none."""
-        is_whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
-        return is_whole and (self.low is None or int(value) >= self.low)  # type: ignore[call-overload]
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+            return False
+        return self.low is None or int(value) >= self.low
 
     def __str__(self) -> str:
         return "a whole number" if self.low is None else f"a whole number from {self.low}"
@@ -68,7 +70,7 @@ class Number:
 
     def accepts(self, value: object) -> bool:
         """Whether it is such a number; True and False are none."""
-        if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
             return False
         number = float(value)
         above = number >= self.low if self.with_low else number > self.low

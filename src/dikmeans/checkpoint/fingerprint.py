@@ -1,4 +1,4 @@
-"""What tells a fit from others: images, parameters and version; and how two fits differ, in words."""
+"""What tells a fit from others (images, parameters, version), and how two fits differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def differences(stored: JSON, current: JSON) -> list[str]:
     Examples
     --------
     >>> images = {"n_images": 9, "dtype": "float32", "pixels": "ab", "weights": "cd"}
-    >>> stored = {"dikmeans": "1", "image_shape": [8, 8], "images": images, "parameters": {"n_clusters": 3}}
+    >>> stored = {"dikmeans": "1", "image_shape": [8, 8], "images": images,
+    ...           "parameters": {"n_clusters": 3}}
     >>> differences(stored, {**stored, "parameters": {"n_clusters": 4}})
     ['n_clusters was 3 and is 4']
     >>> differences(stored, {**stored, "images": {**images, "pixels": "ef"}})
@@ -56,9 +57,8 @@ def _image_differences(stored: JSON, current: JSON) -> list[str]:
     if before["n_images"] != now["n_images"]:
         return [f"there were {before['n_images']} images and are {now['n_images']}"]
     if stored["image_shape"] != current["image_shape"]:
-        return [
-            f"the images were of shape {tuple(stored['image_shape'])} and are {tuple(current['image_shape'])}"
-        ]
+        shapes = (tuple(mark["image_shape"]) for mark in (stored, current))
+        return ["the images were of shape {} and are {}".format(*shapes)]
     if before["dtype"] != now["dtype"]:
         return [f"the images were {before['dtype']} and are {now['dtype']}"]
     words = {"pixels": "the images have other pixels", "weights": "the images have other weights"}

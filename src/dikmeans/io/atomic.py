@@ -21,8 +21,8 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a binary file which appears under `path` only if the block ends without an exception.
 
     The bytes go to a temporary file in the same folder (a rename is atomic only within one file
-    system), are flushed to the disk, and then take the name in one step; that, too, is on the disk when
-    the block has ended.
+    system), are flushed to the disk, and then take the name in one step; that, too, is on the disk
+    when the block has ended.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
 
 
 def atomic_link(source: Path, path: Path) -> None:
-    """Let a file that nobody changes any more appear under `path` too, whole and flushed to the disk.
+    """Let a file that is not changed any more appear under `path` too, whole and flushed.
 
     As a second name of the same bytes where the file system can, else as a copy.
     """
@@ -73,8 +73,8 @@ def atomic_link(source: Path, path: Path) -> None:
 def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Make a folder which appears under `path` only if the block ends without an exception.
 
-    It is filled under another name beside its place (a rename is atomic only within one file system),
-    flushed to the disk, and then takes its name in one step.
+    It is filled under another name beside its place (a rename is atomic only within one file
+    system), flushed to the disk, and then takes its name in one step.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         Final place; folders above it are made if need be. An empty folder there is taken over.
     replace : bool, default=False
         Take the place of a folder that is there already. Where the system can exchange two names
-        (Linux) there is no moment without a whole folder at `path`; elsewhere the old one steps aside
-        for an instant, and lies beside its place if the machine stops just then.
+        (Linux) there is no moment without a whole folder at `path`; elsewhere the old one steps
+        aside for an instant, and lies beside its place if the machine stops just then.
 
     Yields
     ------
@@ -141,12 +141,12 @@ def _exchange(one: Path, other: Path) -> bool:
     """Let two folders swap names in one step; False where the system cannot."""
     if not sys.platform.startswith("linux"):
         return False
-    here, flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    current_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     try:
         swap = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):  # a C library without it
         return False
-    return swap(here, os.fsencode(one), here, os.fsencode(other), flag) == 0
+    return swap(current_folder, os.fsencode(one), current_folder, os.fsencode(other), exchange) == 0
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -1,4 +1,4 @@
-"""Tensor files: safetensors with a versioned JSON header and a checksum, written whole or not at all.
+"""Tensor files: safetensors with a versioned JSON header and a checksum, whole or absent.
 
 Reading parses numbers and JSON and nothing else: a file cannot make code run. Arrays go to the disk
 as they lie in memory, without a copy of all of them: they may take up most of the memory.

@@ -1,4 +1,4 @@
-r"""The centroid update: the picture that fits the members of a cluster best, their warps held fixed.
+r"""The centroid update: the picture that fits the members of a cluster best, warps held fixed.
 
 *Mean* (image to centroid, or no warp). The cost of a cluster is
 :math:`\sum_i w_i \|\mathrm{warp}(x_i;\nu_i) - \mu\|^2`; its minimum is the weighted mean of the
@@ -102,6 +102,12 @@ class UpdateRule(Protocol):
         """The centroids that follow from the sums over all images, in double precision."""
 
 
+def weight_per_cluster(labels: IntArray, weights: FloatArray | None, n_clusters: int) -> FloatArray:
+    """Sum of the weights of each cluster's members; without weights, their number."""
+    totals = np.bincount(labels, weights=weights, minlength=n_clusters)
+    return totals.astype(np.float64, copy=False)
+
+
 def gather_sums(
     measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
 ) -> Sums:
@@ -168,7 +174,7 @@ class _Mean:
             for part, warped in zip(group, run_threads(render, group, n_jobs), strict=True):
                 flat = warped.reshape(len(warped), -1)
                 _add_in_order(sums, flat, labels[part], weights[part])
-        totals = np.bincount(labels, weights=weights, minlength=len(centroids))
+        totals = weight_per_cluster(labels, weights, len(centroids))
         pictures = sums.reshape(centroids.shape)
         return Sums(pictures, totals[:, None, None, None], float(images.min()))
 

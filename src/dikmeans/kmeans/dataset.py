@@ -100,7 +100,7 @@ class InProcess:
 
     def total(self, handles: Iterable[Handle]) -> Any:
         """The sum, in the order of the shards."""
-        return reduce(add, handles)  # type: ignore[arg-type]  # handles are opaque
+        return reduce(add, handles)
 
     def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
         """Write the alignments."""

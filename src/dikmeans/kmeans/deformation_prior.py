@@ -25,6 +25,7 @@ import numpy as np
 from scipy import linalg
 
 from dikmeans._typing import FloatArray
+from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Clustering, Dataset
 from dikmeans.registration.measure import Measure, energies_of
 
@@ -58,12 +59,12 @@ def learn_deformation_prior(
     residual = fit.own_costs / energies_of(fit.images) - bending
     deltas = fit.own_deltas.reshape(len(labels), -1).astype(float)
     covariances = np.zeros((n_clusters, deltas.shape[1], deltas.shape[1]))
-    totals = np.bincount(labels, weights=all_weights, minlength=n_clusters)
-    for k in np.flatnonzero(totals):
-        members = labels == k
+    totals = weight_per_cluster(labels, all_weights, n_clusters)
+    for cluster in np.flatnonzero(totals):
+        members = labels == cluster
         weights = all_weights[members]
         deltas[members] -= np.average(deltas[members], axis=0, weights=weights)
-        covariances[k] = (deltas[members].T * weights) @ deltas[members] / totals[k]
+        covariances[cluster] = (deltas[members].T * weights) @ deltas[members] / totals[cluster]
     pooled = np.average(covariances, axis=0, weights=totals)
     variance = np.trace(pooled) / len(pooled)
     mean_residual = np.average(residual, weights=all_weights)

@@ -15,6 +15,7 @@ import numpy as np
 
 from dikmeans._typing import FloatArray, ImageShape, IntArray
 from dikmeans.images import scale_to_unit_norm
+from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Clustering, Dataset
 from dikmeans.kmeans.deformation_prior import learn_deformation_prior
 from dikmeans.kmeans.history import History, IterationRecord
@@ -28,7 +29,7 @@ from dikmeans.kmeans.swaps import SwapState, swap_moves
 from dikmeans.registration.measure import Measure
 from dikmeans.registration.specification import MeasureSpec
 
-RandomNumbers: TypeAlias = tuple[Any, ...]
+RandomNumbers: TypeAlias = Any
 """State of a generator: what ``RandomState.get_state()`` returns."""
 
 
@@ -175,7 +176,7 @@ class Run:
         weights = self.dataset.weights
         return RunResult(
             prototypes._replace(pictures=pictures),
-            np.bincount(assignment.prototypes, weights=weights, minlength=len(pictures)) * 1.0,
+            weight_per_cluster(assignment.prototypes, weights, len(pictures)),
             state.init_centroids,
             state.precision,
             assignment,

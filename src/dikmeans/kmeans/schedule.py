@@ -36,7 +36,8 @@ SEARCH_TOL = 1e-3
 WARM_UP_ITERATIONS: dict[WarpName, int] = {"none": 10, "affine": 10, "tps": 5}
 WARM_UP_STIFFNESS = 10.0
 RELEARN_ITERATIONS = 3
-# "auto": a sample of so many images, or so many per cluster if that is more; so many swaps at least.
+# "auto": a sample of so many images, or so many per cluster if that is more; so many swaps at
+# least.
 AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER, AUTO_MIN_SWAPS = 4000, 200, 10
 
 

@@ -23,7 +23,7 @@ from dikmeans.io.tensor_file import (
     write_tensor_file,
     write_tensors,
 )
-from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums
+from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums, weight_per_cluster
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix
 from dikmeans.registration.measure import Bank, Measure, PairFits
@@ -130,7 +130,8 @@ class Assignment(NamedTuple):
         """One assignment from those of consecutive images."""
         *arrays, warps = zip(*parts, strict=True)
         joined = None if any(w is None for w in warps) else np.concatenate(warps)
-        return cls(*(np.concatenate(column) for column in arrays), joined)
+        labels, prototypes, costs, margins = (np.concatenate(column) for column in arrays)
+        return cls(labels, prototypes, costs, margins, joined)
 
 
 def assign(
@@ -163,7 +164,7 @@ def realign(
     """Align all images from the identity with the centroids `columns`; keep the other pairs."""
     bank = measure.bank(centroids[columns], columns=columns)
     fresh = align_images(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
-    merged = PairFits(*(array.copy() for array in before))
+    merged = PairFits(before.costs.copy(), before.deltas.copy(), before.status.copy())
     for target, replacement in zip(merged, fresh, strict=True):
         target[:, columns] = replacement
     return merged
@@ -182,7 +183,7 @@ def gather(
 def summarize(shard: Shard, fits: PairFits, before: PairFits | None) -> Summary:
     """Inertia and cluster sizes, and how many images moved since `before`."""
     labels = fits.costs.argmin(axis=1)
-    sizes = np.bincount(labels, weights=shard.weights, minlength=fits.costs.shape[1])
+    sizes = weight_per_cluster(labels, shard.weights, fits.costs.shape[1])
     n_moved = len(labels) if before is None else (labels != before.costs.argmin(axis=1)).sum()
     return Summary(float(shard.weights @ fits.costs.min(axis=1)), sizes, int(n_moved))
 

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dikmeans._typing import FloatArray
+from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Clustering, Dataset
 from dikmeans.kmeans.lloyd import Step, descend, lloyd
 from dikmeans.registration.measure import Measure
@@ -155,7 +156,7 @@ def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> F
     fit = dataset.local_fit(measure, clustering)
     second = np.partition(fit.costs, 1, axis=1)[:, 1]
     regret = fit.weights * (second - fit.own_costs)
-    return np.bincount(fit.labels, weights=regret, minlength=len(clustering.centroids))
+    return weight_per_cluster(fit.labels, regret, len(clustering.centroids))
 
 
 def split_cluster(

@@ -1,4 +1,4 @@
-"""Who hears of the progress of a fit: a line on standard error, scikit-learn's callbacks, a caller."""
+"""Who hears of the progress of a fit: a line on standard error, callbacks, a caller."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ class Progress(AbstractContextManager["Progress"]):
         event = ProgressEvent.of_state(
             state, before, run=self._number, n_runs=self._n_runs, schedule=self._schedule
         )
-        if any([bool(sink(event)) for sink in self._sinks]):  # all hear it, also after a True
+        answers = [sink(event) for sink in self._sinks]  # all hear it, also after a True
+        if any(answers):
             raise StopRequested
 
 

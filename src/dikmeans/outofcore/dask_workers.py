@@ -119,7 +119,7 @@ class DaskWorkers:
         return self._client.gather(list(handles))
 
     def total(self, handles: Iterable[Handle]) -> Any:
-        """Add in groups, on the workers: one sum comes here."""
+        """The sum, added in groups on the workers."""
         sums = list(handles)
         while len(sums) > 1:
             sums = [
@@ -135,14 +135,14 @@ class DaskWorkers:
         for place, n_bytes in zip(places, self.fetch(calls), strict=True):
             if not place.is_file() or place.stat().st_size != n_bytes:
                 raise OSError(
-                    f"A worker has written {place}, but the file is not to be seen from here. {_SHARED}"
+                    f"A worker has written {place}, but this program cannot see it. {_SHARED}"
                 )
 
     def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
         """Every worker reads what it will have.
 
-        The files get a second name beside the first as long as the fit takes: of a worker that dies,
-        others read them again.
+        The files get a second name beside the first as long as the fit takes: of a worker that
+        dies, others read them again.
         """
         scratch = Scratch("the alignments of a checkpoint", paths[0].absolute().parent)
         self._scratch.append(scratch)
@@ -175,12 +175,15 @@ class DaskWorkers:
                 )
             if isinstance(there, str) and there != required:
                 raise RuntimeError(
-                    f"The Dask worker {worker} has dikmeans {there}, but this program has {required}: install the "
-                    "same version everywhere."
+                    f"The Dask worker {worker} has dikmeans {there}, but this program has "
+                    f"{required}: install the same version everywhere."
                 )
 
 
-_SHARED = "With a Dask cluster the folder must be on a file system that all workers and this program share."
+_SHARED = (
+    "With a Dask cluster the folder must be on a file system that all workers and this program "
+    "share."
+)
 
 
 def _itself(value: object) -> object:
@@ -192,7 +195,7 @@ def _add_up(values: list[Any]) -> Any:
 
 
 def _write(fits: PairFits, path: Path) -> int:
-    """Write alignments where a worker is; the size of the file."""
+    """Write alignments where a worker is; returns the size of the file."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"There is no folder {path.parent} where a Dask worker runs. {_SHARED}"

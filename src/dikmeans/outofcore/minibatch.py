@@ -19,7 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dikmeans._typing import FloatArray, IntArray
-from dikmeans.kmeans.centroid_update import Members, gather_sums, unmoving_sums, update_step
+from dikmeans.kmeans.centroid_update import (
+    Members,
+    gather_sums,
+    unmoving_sums,
+    update_step,
+    weight_per_cluster,
+)
 from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.shard import Assignment, Shard
 from dikmeans.registration.measure import Measure
@@ -106,7 +112,7 @@ def absorb(
     moved = update_step(
         measure, current, past + gather_sums(measure, members, current, batch.n_jobs)
     )
-    sizes = np.bincount(assignment.prototypes, weights=batch_weights, minlength=len(prototypes))
+    sizes = weight_per_cluster(assignment.prototypes, batch_weights, len(prototypes))
     return Absorbed(
         moved.astype(prototypes.dtype),
         weights + sizes,

@@ -1,4 +1,4 @@
-"""Room on disk for what does not fit into memory, as long as a fit takes."""
+"""Temporary files for what does not fit into memory, as long as a fit takes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class Scratch:
-    """A temporary folder, made when first needed; it is gone when closed, or with the last who knows of it.
+    """A temporary folder, made when first needed, deleted when closed or garbage-collected.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Scratch:
         self._parent = folder
         self._folder: Path | None = None
         self._numbers = count()
-        self._remove: weakref.finalize | None = None
+        self._remove: weakref.finalize[..., Scratch] | None = None
 
     def new_path(self) -> Path:
         """A name for a file."""
@@ -40,15 +40,15 @@ class Scratch:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Within the block files are written; if that fails, it is said where, and what to do."""
+        """A block in which files are written; an error says where, and what to do."""
         try:
             yield
         except OSError as error:
             folder = self._folder or self._parent or tempfile.gettempdir()
             raise OSError(
                 error.errno,
-                f"{error.strerror or error}, in the folder {folder} for {self._purpose}. Make room there, or "
-                "set the environment variable TMPDIR to a folder on a larger disk.",
+                f"{error.strerror or error}, in the folder {folder} for {self._purpose}. Make room "
+                "there, or set the environment variable TMPDIR to a folder on a larger disk.",
             ) from error
 
     def close(self) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dikmeans._typing import Array, DType, IntArray
 from dikmeans.outofcore.scratch import Scratch
 
 
 class Source:
-    """An array on disk, or made on demand, of which any rows can be had.
+    """An array on disk, or computed on demand, of which any rows can be read.
 
     Parameters
     ----------
@@ -24,52 +25,52 @@ class Source:
         self.array = array
         self.shape: tuple[int, ...] = tuple(array.shape)
         self.dtype = np.dtype(array.dtype)
-        if not self.shape or any(
-            isinstance(side, float) for side in self.shape
-        ):  # Dask's unknown is NaN
+        is_unknown = any(isinstance(side, float) for side in self.shape)  # Dask's NaN
+        if not self.shape or is_unknown:
             raise ValueError(
-                f"X has shape {self.shape}: the number of images must be known. With a Dask array call "
-                "X.compute_chunk_sizes() first."
+                f"X has shape {self.shape}: the number of images must be known. With a Dask array "
+                "call X.compute_chunk_sizes() first."
             )
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def read(self, part: slice) -> np.ndarray:
+    def read(self, part: slice) -> Array:
         """Some rows, in memory."""
         return np.asarray(self.array[part])
 
-    def take(self, numbers: np.ndarray) -> np.ndarray:
-        """Rows by number, ascending; those that lie near each other are read in one go."""
+    def take(self, numbers: IntArray) -> Array:
+        """Rows by number, ascending; those of one chunk are read together."""
         if not len(numbers):
             return self.read(slice(0, 0))
-        reach = max(1, self.rows_at_once)
-        groups = np.split(numbers, np.flatnonzero(np.diff(numbers // reach)) + 1)
+        chunk = max(1, self.rows_at_once)
+        groups = np.split(numbers, np.flatnonzero(np.diff(numbers // chunk)) + 1)
+        pieces = (self.read(slice(int(rows[0]), int(rows[-1]) + 1)) for rows in groups)
         return np.concatenate(
-            [self.read(slice(int(some[0]), int(some[-1]) + 1))[some - some[0]] for some in groups]
+            [piece[rows - rows[0]] for piece, rows in zip(pieces, groups, strict=True)]
         )
 
     @property
     def rows_at_once(self) -> int:
-        """Rows that are stored together, and best read together; 1 if each stands for itself."""
+        """Rows that are stored, and best read, together."""
         chunks = getattr(self.array, "chunks", None)
         return int(chunks[0]) if chunks else 1
 
     def parts(self, most: int) -> list[slice]:
-        """Slices of at most `most` rows, along the borders of what is stored together if that is smaller."""
-        together = self.rows_at_once
-        size = most // together * together or most
+        """Slices of at most `most` rows; whole chunks, where those are smaller."""
+        chunk = self.rows_at_once
+        size = most // chunk * chunk or most
         return [slice(first, min(first + size, len(self))) for first in range(0, len(self), size)]
 
     def close(self) -> None:
-        """Give back what was taken for it."""
+        """Release what was taken for it."""
 
 
 class DaskSource(Source):
     """A Dask array, computed by whatever scheduler Dask uses at the moment."""
 
-    def take(self, numbers: np.ndarray) -> np.ndarray:
-        """Rows by number, ascending; all in one go, for they may be made in several places."""
+    def take(self, numbers: IntArray) -> Array:
+        """Rows by number, ascending; all together, as they may be computed in several places."""
         return np.asarray(self.array[numbers])
 
     @property
@@ -79,7 +80,7 @@ class DaskSource(Source):
 
 
 class SpooledSource(Source):
-    """The arrays of an iterator, one after the other in a file, which is gone when the source is closed.
+    """The arrays of an iterator, spooled to a file that is deleted when the source is closed.
 
     Parameters
     ----------
@@ -104,12 +105,12 @@ class SpooledSource(Source):
 
     def _spool(
         self, arrays: Iterator[Any], path: Path, flat: bool
-    ) -> tuple[int, tuple[int, ...], np.dtype[Any]]:
-        """Write arrays one after the other; the number of images, the shape of each, and their type."""
+    ) -> tuple[int, tuple[int, ...], DType]:
+        """Write arrays one after the other; returns number, shape and type of the images."""
         shape: tuple[int, ...] = ()
         dtype, n = np.dtype(float), 0
         with self._scratch.explained():
-            stream = open(path, "wb")  # noqa: SIM115 -- what the iterator raises is not for us to explain
+            stream = open(path, "wb")  # noqa: SIM115 -- errors of the iterator stay as they are
         with stream:
             for number, piece in enumerate(arrays):
                 array = _check_piece(np.asarray(piece), number, flat)
@@ -117,8 +118,9 @@ class SpooledSource(Source):
                     shape, dtype = array.shape[1:], array.dtype
                 if array.shape[1:] != shape or array.dtype != dtype:
                     raise ValueError(
-                        f"X is an iterator, and item {number} has images of shape {array.shape[1:]} and type "
-                        f"{array.dtype}, those before {shape} and {dtype}. Bring them into one form first."
+                        f"X is an iterator, and item {number} has images of shape "
+                        f"{array.shape[1:]} and type {array.dtype}, those before {shape} and "
+                        f"{dtype}. Bring them to one shape and type first."
                     )
                 with self._scratch.explained():
                     stream.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
@@ -133,16 +135,16 @@ class SpooledSource(Source):
 
 
 def open_source(X: Any, *, flat: bool = True) -> Source | None:
-    """X as a `Source` if it is something to be read piece by piece; None if it is to be taken as a whole.
+    """X as a `Source` if it is to be read piece by piece; None if it is an array in memory.
 
     Parameters
     ----------
     X : any
-        A memory map; an array that is stored in chunks (zarr, h5py, Dask); or an iterator of arrays,
-        which is read once and put aside on disk.
+        A memory map; an array that is stored in chunks (zarr, h5py, Dask); or an iterator of
+        arrays, which is read once and spooled to disk.
     flat : bool, default=True
-        Whether an iterator's images may come as flat rows. If not, an item of two dimensions is refused:
-        it may be one picture as well as several rows.
+        Whether an iterator's images may come as flat rows. If not, an item of two dimensions is
+        refused: it may be one picture as well as several rows.
     """
     if isinstance(X, np.memmap) and X.ndim > 0:
         return Source(X)
@@ -151,15 +153,15 @@ def open_source(X: Any, *, flat: bool = True) -> Source | None:
     return SpooledSource(X, flat) if isinstance(X, Iterator) else None
 
 
-def _check_piece(array: np.ndarray, number: int, flat: bool) -> np.ndarray:
+def _check_piece(array: Array, number: int, flat: bool) -> Array:
     """An item of an iterator, if it is an array of images."""
     where = f"X is an iterator, and item {number}"
     if array.dtype.hasobject:
         raise ValueError(f"{where} holds objects, not numbers: images of different sizes, perhaps.")
     if array.ndim < 2 or (array.ndim == 2 and not flat):
         raise ValueError(
-            f"{where} has shape {array.shape}: expected are arrays of several images each, (n, rows, columns"
-            "[, channels]), or with image_shape (n, features)."
+            f"{where} has shape {array.shape}: expected are arrays of several images each, (n, "
+            "rows, columns[, channels]), or with image_shape (n, features)."
         )
     if 0 in array.shape[1:]:
         raise ValueError(f"{where} has empty images: its shape is {array.shape}.")

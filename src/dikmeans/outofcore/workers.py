@@ -1,4 +1,4 @@
-"""This process as the worker, with shards on disk; and who works on which source."""
+"""Shards on disk, worked on by this process; and who works on which source."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class StoredFits:
 
 
 class LocalWorkers:
-    """This process: one shard at a time, images read when needed, alignments on disk.
+    """One shard at a time in this process: images read when needed, alignments on disk.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class LocalWorkers:
 
     def total(self, handles: Iterable[Handle]) -> Any:
         """The sum, in the order of the shards."""
-        return reduce(add, handles)  # type: ignore[arg-type]  # handles are opaque
+        return reduce(add, handles)
 
     def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
         """Link the files that are there already under their new names."""

@@ -1,9 +1,9 @@
 """How many threads a call may use: its share of the cores.
 
-What a process may use at most is what its surroundings leave to it: the cores it may run on (affinity,
-container), what ``OMP_NUM_THREADS`` says (by which joblib tells its worker processes their part), or the
-threads of the Dask worker it is. Calls that are under way in one process at the same time, from any threads,
-divide that among themselves.
+What a process may use at most is what its surroundings leave to it: the cores it may run on
+(affinity, container), what ``OMP_NUM_THREADS`` says (by which joblib tells its worker processes
+their part), or the threads of the Dask worker it is. Calls that are under way in one process at the
+same time, from any threads, divide that among themselves.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Share:
     Parameters
     ----------
     n_jobs : int or None
-        A positive number is taken at its word. -1 is the whole share, -2 that of one core less, and so on.
-        None is what `joblib.parallel_config` says, or 1.
+        A positive number is used as given. -1 is the whole share, -2 that of one core less, and
+        so on. None is what `joblib.parallel_config` says, or 1.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Share:
         worker = _dask_worker()
         self._asked = n_jobs
         self._tasks = 1 if worker is None else worker.state.executing_count
-        # at our word there is no need to look at the machine
+        # as given: there is no need to look at the machine
         self._most = n_jobs if n_jobs > 0 else max(1, _most_threads(worker) + 1 + n_jobs)
 
     @property

@@ -22,8 +22,8 @@ from dikmeans.parallel.cores import Share
 def run_threads(job: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
     """Call `job` on every part, on at most `n_jobs` threads; results in the order of the parts.
 
-    The caller is one of the threads. A helper ends when there is nothing left to do, or when others have
-    joined and the call's share of the cores has become smaller (see `Share`).
+    The caller is one of the threads. A helper ends when there is nothing left to do, or when others
+    have joined and the call's share of the cores has become smaller (see `Share`).
     """
     waiting = deque(enumerate(parts))
     results: list[Any] = [None] * len(parts)
@@ -61,8 +61,9 @@ def run_threads(job: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
 def single_blas_thread() -> Iterator[None]:
     """A context in which BLAS does not start threads: below our own they would fight for cores.
 
-    On matrices as small as ours they cost more than they bring anyway. The limit is the process's, so calls
-    from several threads share it: the first sets it, the last gives back what was there before.
+    On matrices as small as ours they cost more than they bring anyway. The limit is the process's,
+    so calls from several threads share it: the first sets it, the last gives back what was there
+    before.
     """
     _limit.take()
     try:

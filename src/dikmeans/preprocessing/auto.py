@@ -1,4 +1,4 @@
-"""Which preprocessing suits: decided from the pictures, by their background and how thick things are."""
+"""Which preprocessing suits: decided by background and thickness of what pictures show."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ BRIGHTEST = 1e3
 
 
 def fade_out(pictures: FloatArray, width: float) -> FloatArray:
-    """Pictures (n, C, rows, columns) that fade out around the middle; `width`: as a part of a side."""
+    """Pictures (n, C, rows, columns) that fade out around the middle; `width` is in sides."""
     side = max(pictures.shape[2:])
     distances = [np.arange(n) - (n - 1) / 2 for n in pictures.shape[2:]]
     rows, columns = (np.exp(-0.5 * (d / (width * side)) ** 2) for d in distances)

@@ -9,8 +9,8 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.registration.batches import BATCH_PIXELS
-from dikmeans.registration.measure import Border, Change, Direction, PairFits
-from dikmeans.registration.warps import Warp
+from dikmeans.registration.measure import Change, Direction, PairFits
+from dikmeans.registration.warps import Border, Warp
 
 
 class EuclideanMeasure:

@@ -5,7 +5,8 @@ The conventions of the whole package, written once:
 * **Axes.** A point is ``(row, column)``, in that order, everywhere.
 * **Frame.** The origin is the middle of the picture; one unit is half of its longer side, so the
   longer side runs from -1 to 1 from pixel edge to pixel edge, and a rotation stays a rotation on a
-  picture that is not square. Pixel ``i`` of ``n`` has its centre at ``(i + 1/2 - n/2) / (longest / 2)``.
+  picture that is not square. Pixel ``i`` of ``n`` has its center at
+  ``(i + 1/2 - n/2) / (longest / 2)``.
 * **Who is warped onto whom.** Warping is *backward*: the pixel of the result at frame point ``p``
   takes the value of the source picture at ``F(p)``. The *template* is the picture that is sampled
   (and so gets warped), the *target* the one it is compared with, pixel by pixel.
@@ -21,8 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dikmeans._typing import FloatArray, IntArray
+
 MIN_LIVE_LENGTH = 4
-# An axis shorter than this is not halved by `Grid.coarser`: too few pixels would remain to steer by.
+# An axis shorter than this is not halved by `Grid.coarser`: too few pixels would remain to steer
+# by.
 MIN_HALVED_LENGTH = 16
 
 
@@ -48,7 +52,7 @@ class Grid:
 
         Examples
         --------
-        >>> Grid.of((4, 8)).points()[0]      # centre of the top left pixel
+        >>> Grid.of((4, 8)).points()[0]      # center of the top left pixel
         array([-0.375, -0.875])
         """
         unit = max(shape) / 2
@@ -82,24 +86,24 @@ class Grid:
         """The axes along which something can move."""
         return tuple(axis for axis in (0, 1) if self.scale[axis] > 0)
 
-    def points(self) -> np.ndarray:
-        """Frame points of all pixel centres, row by row, shape ``(n_pixels, 2)``."""
+    def points(self) -> FloatArray:
+        """Frame points of all pixel centers, row by row, shape ``(n_pixels, 2)``."""
         axes = [
             (np.arange(n) - o) / s if s > 0 else np.zeros(n)
             for n, s, o in zip(self.shape, self.scale, self.offset, strict=True)
         ]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
 
-    def indices(self) -> np.ndarray:
+    def indices(self) -> IntArray:
         """Row and column of all pixels, row by row, shape ``(n_pixels, 2)``."""
         return np.indices(self.shape).reshape(2, -1).T
 
-    def to_pixels(self, points: np.ndarray) -> np.ndarray:
-        """Pixel indices (fractional) that the pixels' frame points (..., rows, columns, 2) stand for.
+    def to_pixels(self, points: FloatArray) -> FloatArray:
+        """Fractional pixel indices of frame points (..., rows, columns, 2), one per pixel.
 
         Along a flat axis each pixel stays in its own row or column.
         """
-        own = self.indices().reshape(*self.shape, 2)
+        indices = self.indices().reshape(*self.shape, 2)
         return np.where(
-            np.array(self.scale) > 0, np.asarray(points) * self.scale + self.offset, own
+            np.array(self.scale) > 0, np.asarray(points) * self.scale + self.offset, indices
         )

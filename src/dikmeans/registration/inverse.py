@@ -1,14 +1,15 @@
 r"""The inverse of a warp: from a centroid's frame back to the picture's.
 
-A warp :math:`F` of the centroid tells for each pixel of the image where in the centroid it lies. To carry the
-image into the frame of the centroid one needs, for each pixel :math:`q` there, the point :math:`p` with
-:math:`F(p) = q`. The inverse of a spline is no spline, so each point is found by Newton's method,
+A warp :math:`F` of the centroid tells for each pixel of the image where in the centroid it lies. To
+carry the image into the frame of the centroid one needs, for each pixel :math:`q` there, the point
+:math:`p` with :math:`F(p) = q`. The inverse of a spline is no spline, so each point is found by
+Newton's method,
 
 .. math::
     p \leftarrow p - J(p)^{-1} (F(p) - q),
 
-damped (Levenberg and Marquardt) until the residual falls, from the best of a lattice of starts. Where the
-warp folds, or does not reach :math:`q`, the result is the point that came closest.
+damped (Levenberg and Marquardt) until the residual falls, from the best of a lattice of starts.
+Where the warp folds, or does not reach :math:`q`, the result is the point that came closest.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from dikmeans._typing import FloatArray
 from dikmeans.registration.warps import Warp
 
 # Starts: a lattice of this many points a side, over this many times the picture.
 LATTICE_SIDE, LATTICE_REACH = 21, 1.5
 MAX_STEPS, MAX_TRIALS = 25, 6
-# In units of half the picture's longer side: less than a thousandth of a pixel on any picture we handle.
+# In units of half the picture's longer side: less than a thousandth of a pixel on any picture we
+# handle.
 TOLERANCE = 1e-7
 
 
-def inverse_grid(warp: Warp, parameters: np.ndarray) -> np.ndarray:
+def inverse_grid(warp: Warp, parameters: FloatArray) -> FloatArray:
     """Where the pixels of each warp's source frame lie in its target frame.
 
     Parameters
@@ -48,11 +51,11 @@ def inverse_grid(warp: Warp, parameters: np.ndarray) -> np.ndarray:
     >>> inverse_grid(warp, shifted[None])[0, 5, 3].tolist()
     [3.0, 3.0]
     """
-    centres, radial, affine = warp.expansion(parameters)
+    centers, radial, affine = warp.expansion(parameters)
     points = warp.grid.points()
     out = np.empty((len(parameters), len(points), 2))
     _invert(
-        np.ascontiguousarray(centres),
+        np.ascontiguousarray(centers),
         np.ascontiguousarray(radial),
         np.ascontiguousarray(affine),
         points,
@@ -62,7 +65,7 @@ def inverse_grid(warp: Warp, parameters: np.ndarray) -> np.ndarray:
     return warp.grid.to_pixels(out.reshape(len(parameters), *warp.grid.shape, 2))
 
 
-def _lattice(warp: Warp) -> np.ndarray:
+def _lattice(warp: Warp) -> FloatArray:
     """Starting points all over the picture and somewhat beyond."""
     rows, columns = warp.grid.shape
     sides = []
@@ -74,13 +77,13 @@ def _lattice(warp: Warp) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True, forceinline=True)
-def _evaluate(centres, radial, affine, y, x, value, slope):
-    """F at (y, x) into `value` (2,), its derivative into `slope` (2, 2), ``slope[a, b] = dF_a / dp_b``."""
+def _evaluate(centers, radial, affine, y, x, value, slope):
+    """F at (y, x) into `value` (2,), its derivative dF_a / dp_b into `slope` (2, 2)."""
     for a in range(2):
         value[a] = affine[0, a] + affine[1, a] * y + affine[2, a] * x
         slope[a, 0], slope[a, 1] = affine[1, a], affine[2, a]
-    for j in range(centres.shape[0]):
-        dy, dx = y - centres[j, 0], x - centres[j, 1]
+    for j in range(centers.shape[0]):
+        dy, dx = y - centers[j, 0], x - centers[j, 1]
         squared = dy * dy + dx * dx
         if squared > 0:
             log = np.log(squared)
@@ -92,14 +95,14 @@ def _evaluate(centres, radial, affine, y, x, value, slope):
 
 
 @njit(nogil=True, cache=True)
-def _invert(centres, radial, affine, queries, lattice, out):
+def _invert(centers, radial, affine, queries, lattice, out):
     """``out[i, q]`` is the point that warp i sends to ``queries[q]``, or closest to it."""
     value, slope = np.empty(2), np.empty((2, 2))
     new_value, new_slope = np.empty(2), np.empty((2, 2))
     reached = np.empty((len(lattice), 2))
     for i in range(len(out)):
         for s in range(len(lattice)):
-            _evaluate(centres, radial[i], affine[i], lattice[s, 0], lattice[s, 1], value, slope)
+            _evaluate(centers, radial[i], affine[i], lattice[s, 0], lattice[s, 1], value, slope)
             reached[s] = value
         for q in range(len(queries)):
             gy, gx = queries[q]
@@ -109,12 +112,13 @@ def _invert(centres, radial, affine, queries, lattice, out):
                 if miss < best:
                     nearest, best = s, miss
             y, x = lattice[nearest]
-            _evaluate(centres, radial[i], affine[i], y, x, value, slope)
+            _evaluate(centers, radial[i], affine[i], y, x, value, slope)
             for _ in range(MAX_STEPS):
                 if best <= TOLERANCE**2:
                     break
                 ry, rx = value[0] - gy, value[1] - gx
-                # normal equations: their matrix (a, b; b, c) and the gradient of half the squared miss
+                # normal equations: their matrix (a, b; b, c) and the gradient of half the squared
+                # miss
                 a = slope[0, 0] ** 2 + slope[1, 0] ** 2
                 b = slope[0, 0] * slope[0, 1] + slope[1, 0] * slope[1, 1]
                 c = slope[0, 1] ** 2 + slope[1, 1] ** 2
@@ -126,7 +130,7 @@ def _invert(centres, radial, affine, queries, lattice, out):
                     if determinant > 0:
                         new_y = y - ((c + damping) * gradient_y - b * gradient_x) / determinant
                         new_x = x - ((a + damping) * gradient_x - b * gradient_y) / determinant
-                        _evaluate(centres, radial[i], affine[i], new_y, new_x, new_value, new_slope)
+                        _evaluate(centers, radial[i], affine[i], new_y, new_x, new_value, new_slope)
                         miss = (new_value[0] - gy) ** 2 + (new_value[1] - gx) ** 2
                         if miss < best:
                             better = True

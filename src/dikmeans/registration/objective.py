@@ -6,10 +6,10 @@ For a warp :math:`\nu = \nu_{id} + \delta` with basis :math:`\Phi`,
     f(\delta) = a \sum_p (T(F(p)) - G(p))^2 + \delta^T Q\,\delta, \qquad
     \nabla f = 2\,a\,\Phi^T (r\,\nabla T) + 2\,Q\,\delta,
 
-where :math:`T` is the template, :math:`G` the target, :math:`r` their difference and :math:`a` a gain
-(one over the image's energy, so that scaling all pictures changes nothing). The warp is linear in its
-parameters, so the gradient is two passes with the constant matrix :math:`\Phi` around one pass over
-the pixels; nothing is stored but a few rows of pixels.
+where :math:`T` is the template, :math:`G` the target, :math:`r` their difference and :math:`a` a
+gain (one over the image's energy, so that scaling all pictures changes nothing). The warp is linear
+in its parameters, so the gradient is two passes with the constant matrix :math:`\Phi` around one
+pass over the pixels; nothing is stored but a few rows of pixels.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.sampling import FAST, Sampler, gather, locate, split
 
 N_WORK_ROWS = 8
@@ -36,14 +37,14 @@ class Pairs(NamedTuple):
     gain : float32 array of shape (n_pairs,)
     """
 
-    templates: np.ndarray
-    targets: np.ndarray
-    template_of: np.ndarray
-    target_of: np.ndarray
-    centroid_of: np.ndarray
-    gain: np.ndarray
+    templates: FloatArray
+    targets: FloatArray
+    template_of: IntArray
+    target_of: IntArray
+    centroid_of: IntArray
+    gain: FloatArray
 
-    def subset(self, chosen: np.ndarray) -> Pairs:
+    def subset(self, chosen: IntArray) -> Pairs:
         """The pairs at the indices `chosen`."""
         return self._replace(
             template_of=self.template_of[chosen],
@@ -68,8 +69,8 @@ class Problem(NamedTuple):
     """
 
     sampler: Sampler
-    penalties: np.ndarray
-    priors: np.ndarray
+    penalties: FloatArray
+    priors: FloatArray
 
     @property
     def n_basis(self) -> int:
@@ -79,7 +80,7 @@ class Problem(NamedTuple):
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def residual(corners, rows, columns, target, gain, first, slopes):
-    """Squared residual of one channel times the gain; adds residual times template slope into `slopes`."""
+    """Squared residual of one channel times the gain; adds residual times slope to `slopes`."""
     cost = np.float32(0)
     for p in range(target.shape[0]):
         a, b, c, d = corners[0, p], corners[1, p], corners[2, p], corners[3, p]

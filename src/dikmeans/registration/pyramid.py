@@ -1,8 +1,8 @@
-"""Low-pass versions of pictures, fine to coarse: what lets an alignment see beyond a stroke's width.
+"""Low-pass versions of pictures, fine to coarse: they let an alignment see beyond a stroke.
 
-Level 0 is the picture itself. Every further level is smoothed by a Gaussian and, along axes that are
-long enough, averaged in blocks of two pixels: four times cheaper a step, and free of the narrow local
-minima that sharp strokes make.
+Level 0 is the picture itself. Every further level is smoothed by a Gaussian and, along axes that
+are long enough, averaged in blocks of two pixels: four times cheaper a step, and free of the narrow
+local minima that sharp strokes make.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
+from dikmeans._typing import FloatArray
 from dikmeans.registration.grid import Grid
 from dikmeans.registration.sampling import PAD_MODES
 
@@ -38,8 +39,8 @@ def pyramid_grids(shape: tuple[int, int]) -> tuple[Grid, ...]:
 
 
 def build_pyramid(
-    pictures: np.ndarray, grids: tuple[Grid, ...], border: str
-) -> tuple[np.ndarray, ...]:
+    pictures: FloatArray, grids: tuple[Grid, ...], border: str
+) -> tuple[FloatArray, ...]:
     """Pictures (n, C, rows, columns) on each of `grids`, finest first."""
     levels = [pictures]
     for grid in grids[1:]:
@@ -47,7 +48,7 @@ def build_pyramid(
     return tuple(levels)
 
 
-def _low_pass(pictures: np.ndarray, shape: tuple[int, int], border: str) -> np.ndarray:
+def _low_pass(pictures: FloatArray, shape: tuple[int, int], border: str) -> FloatArray:
     mode = {"zero": "constant", "edge": "nearest"}[border]
     for axis in (2, 3):
         length, wanted = pictures.shape[axis], shape[axis - 2]
@@ -60,8 +61,8 @@ def _low_pass(pictures: np.ndarray, shape: tuple[int, int], border: str) -> np.n
     return pictures
 
 
-def _halve(pictures: np.ndarray, axis: int, border: str) -> np.ndarray:
-    """Mean of neighbouring pixels along `axis`; an odd one out is paired with the outside."""
+def _halve(pictures: FloatArray, axis: int, border: str) -> FloatArray:
+    """Mean of neighboring pixels along `axis`; an odd one out is paired with the outside."""
     if pictures.shape[axis] % 2:
         width = [(0, 0)] * pictures.ndim
         width[axis] = (0, 1)

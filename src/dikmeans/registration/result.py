@@ -17,7 +17,7 @@ from dikmeans.registration.solvers import Status
 from dikmeans.registration.warps import Warp
 
 
-def cluster_costs(costs: FloatArray, clusters: FloatArray) -> FloatArray:
+def cluster_costs(costs: FloatArray, clusters: IntArray) -> FloatArray:
     """Costs (n, K) to clusters: each that of the cheapest of its prototypes.
 
     Parameters
@@ -67,8 +67,8 @@ class Alignment:
         The deformed grid: for each pixel of `warped` the place, as (row, column) in pixels, of the
         original picture where its value comes from.
     aligned : array
-        The image in the frame of its centroid: `warped`, or with direction "centroid-to-image" the image
-        carried back by the inverse of the warp.
+        The image in the frame of its centroid: `warped`, or with direction "centroid-to-image" the
+        image carried back by the inverse of the warp.
     aligned_grid : array of shape (rows, columns, 2)
         For each pixel of `aligned` its place in the image, as (row, column) in pixels.
     folded : float

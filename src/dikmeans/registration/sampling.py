@@ -1,11 +1,12 @@
 """Rendering: the value of a picture between its pixels, by bilinear interpolation.
 
-A template is padded by two pixels on each side before it is sampled, with zeros or with its own edge
-pixels, and coordinates are clamped into the padded picture. Every sample then has four neighbours and
-is taken without a branch, and value and slope are right outside the picture too: a point further
-than one pixel away lies between two equal rows, where the slope is zero.
+A template is padded by two pixels on each side before it is sampled, with zeros or with its own
+edge pixels, and coordinates are clamped into the padded picture. Every sample then has four
+neighbors and is taken without a branch, and value and slope are right outside the picture too: a
+point further than one pixel away lies between two equal rows, where the slope is zero.
 
-Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to their origin.
+Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to their
+origin.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ PAD_MODES = {"zero": "constant", "edge": "edge"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
-# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them runs
-# other code than one that finds their callers in the cache, and sums are reordered in another way.
+# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them
+# runs other code than one that finds their callers in the cache, and sums are reordered in another
+# way.
 
 
 class Sampler(NamedTuple):
@@ -42,7 +44,7 @@ class Sampler(NamedTuple):
     scale : float32 array of shape (2,)
         Pixels per unit of the frame.
     limit : float32 array of shape (2,)
-        Largest coordinate whose four neighbours exist.
+        Largest coordinate whose four neighbors exist.
     width : int
         Columns of the padded template.
     """
@@ -127,7 +129,7 @@ def locate(sampler, delta, rows, columns):
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def split(sampler, rows, columns, cells):
-    """Turn coordinates into the index of the upper left neighbour and the fractions beyond it."""
+    """Turn coordinates into the index of the upper left neighbor and the fractions beyond it."""
     top, left = sampler.limit[0], sampler.limit[1]
     width = np.int32(sampler.width)
     zero = np.float32(0)
@@ -145,7 +147,7 @@ def split(sampler, rows, columns, cells):
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def gather(template, width, cells, corners):
-    """Fetch the four neighbours of every cell of one channel, into `corners` (4, n_pixels)."""
+    """Fetch the four neighbors of every cell of one channel, into `corners` (4, n_pixels)."""
     below = np.uint64(width)
     for p in range(cells.shape[0]):
         i = np.uint64(cells[p])
@@ -157,7 +159,7 @@ def gather(template, width, cells, corners):
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def blend(corners, rows, columns, out):
-    """Bilinear mean of the four neighbours, into `out` (n_pixels,)."""
+    """Bilinear mean of the four neighbors, into `out` (n_pixels,)."""
     for p in range(out.shape[0]):
         upper = corners[0, p] + columns[p] * (corners[1, p] - corners[0, p])
         lower = corners[2, p] + columns[p] * (corners[3, p] - corners[2, p])
@@ -180,7 +182,7 @@ def render_pairs(sampler, templates, which, deltas, out):
 
 @njit(fastmath=FAST, nogil=True, cache=True)
 def render_places(sampler, templates, places, out):
-    """Template i at its own `places[i]` (2, n_pixels), coordinates of the padded picture, into ``out[i]``."""
+    """Template i at the padded coordinates `places[i]` (2, n_pixels), into ``out[i]``."""
     n_pixels = places.shape[2]
     rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
     cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
@@ -195,7 +197,7 @@ def render_places(sampler, templates, places, out):
 
 @njit(fastmath=FAST, nogil=True, cache=True)
 def back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
-    """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over `members`, cluster by cluster.
+    """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over `members`, per cluster.
 
     Parameters
     ----------

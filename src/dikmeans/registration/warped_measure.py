@@ -25,7 +25,7 @@ import numpy as np
 from dikmeans._typing import BoolArray, DType, FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
-from dikmeans.registration.measure import Border, Change, Direction, PairFits, energies_of
+from dikmeans.registration.measure import Change, Direction, PairFits, energies_of
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
 from dikmeans.registration.pyramid import build_pyramid, pyramid_grids
 from dikmeans.registration.sampling import (
@@ -40,7 +40,7 @@ from dikmeans.registration.sampling import (
     unpad,
 )
 from dikmeans.registration.solvers import Solver, Stage, Status
-from dikmeans.registration.warps import Affine, Warp
+from dikmeans.registration.warps import Affine, Border, Warp
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
 DISPLACEMENT_WEIGHT = 0.016

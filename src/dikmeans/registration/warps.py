@@ -35,11 +35,11 @@ MIN_LANDMARKS, MAX_LANDMARKS, AUTO_LANDMARKS = 2, 12, 4
 
 
 class Expansion(NamedTuple):
-    r"""Warps written out as functions of the point: :math:`F(p) = \sum_j U(|p - s_j|)\,w_j + (1, p)\,a`.
+    r"""Warps as functions of the point: :math:`F(p) = \sum_j U(|p - s_j|)\,w_j + (1, p)\,a`.
 
     Attributes
     ----------
-    centres : array of shape (l, 2)
+    centers : array of shape (l, 2)
         The points :math:`s_j`; none for affine maps.
     radial : array of shape (..., l, 2)
         The weights :math:`w`.
@@ -47,7 +47,7 @@ class Expansion(NamedTuple):
         The coefficients :math:`a`. Along a flat axis the map is the identity.
     """
 
-    centres: FloatArray
+    centers: FloatArray
     radial: FloatArray
     affine: FloatArray
 
@@ -84,7 +84,7 @@ class Warp(ABC):
         weights = np.asarray(parameters, dtype=float)
         return self._expand(np.zeros((0, 2)), np.zeros((*weights.shape[:-2], 0, 2)), weights)
 
-    def _expand(self, centres: FloatArray, radial: FloatArray, live: FloatArray) -> Expansion:
+    def _expand(self, centers: FloatArray, radial: FloatArray, live: FloatArray) -> Expansion:
         """An expansion from the coefficients of a constant and the live coordinates."""
         axes = list(self.grid.live_axes)
         affine = np.zeros((*live.shape[:-2], 3, 2))
@@ -92,7 +92,7 @@ class Warp(ABC):
         for axis in {0, 1}.difference(axes):
             radial[..., axis] = affine[..., axis] = 0
             affine[..., 1 + axis, axis] = 1
-        return Expansion(centres, radial, affine)
+        return Expansion(centers, radial, affine)
 
     @property
     def n_basis(self) -> int:
@@ -106,7 +106,7 @@ class Warp(ABC):
 
     @cached_property
     def displacement(self) -> FloatArray:
-        """Mean squared displacement of the pixels as a matrix, a quadratic form in nu - identity."""
+        """Mean squared displacement of the pixels: the matrix of a form in nu - identity."""
         phi = self.basis(self.grid.points())
         return phi.T @ phi / len(phi)
 
@@ -127,7 +127,7 @@ class Warp(ABC):
     def jacobian_determinant(self, parameters: FloatArray) -> FloatArray:
         """Determinant of the warp's derivative at each pixel; <= 0 where the picture folds.
 
-        Differences between neighbouring pixels; along a flat axis the derivative is 1.
+        Differences between neighboring pixels; along a flat axis the derivative is 1.
         """
         coordinates = self.coordinates(parameters)
         derivative = np.zeros((*coordinates.shape, 2))
@@ -198,8 +198,8 @@ class ThinPlate(Warp):
     r"""Thin-plate splines on a rectangular grid of landmarks.
 
     The landmarks :math:`s_1 \dots s_l` lie at equal distances from edge to edge of the frame and go
-    to :math:`\nu_1 \dots \nu_l`. Of all maps with :math:`F(s_j) = \nu_j` the spline is the one with the
-    least bending energy; it is
+    to :math:`\nu_1 \dots \nu_l`. Of all maps with :math:`F(s_j) = \nu_j` the spline is the one with
+    the least bending energy; it is
 
     .. math::
         F(p) = \sum_j U(|p - s_j|)\, w_j + (1, p)\, a, \qquad U(r) = r^2 \log r^2,
@@ -273,9 +273,9 @@ class ThinPlate(Warp):
         return self._expand(self._positions, weights[..., :n, :], weights[..., n:, :])
 
 
-def _radial(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """U(r) = r^2 log r^2 between all points and centres."""
-    squared = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=-1)
+def _radial(points: FloatArray, centers: FloatArray) -> FloatArray:
+    """U(r) = r^2 log r^2 between all points and centers."""
+    squared = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=-1)
     return squared * np.log(np.where(squared > 0, squared, 1.0))
 
 
@@ -341,7 +341,8 @@ def make_warp(name: WarpName, shape: tuple[int, int], landmarks: object = "auto"
     return _build(name, shape, resolve_landmarks(landmarks, shape) if name == "tps" else None)
 
 
-# The landmarks are resolved before they become a key: 4.0 and True equal whole numbers but are none.
+# The landmarks are resolved before they become a key: 4.0 and True equal whole numbers but are
+# none.
 @lru_cache(maxsize=32)
 def _build(name: str, shape: tuple[int, int], landmarks: tuple[int, int] | None) -> Warp:
     if landmarks is not None:

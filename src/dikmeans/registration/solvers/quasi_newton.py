@@ -1,13 +1,14 @@
 r"""The default solver: limited-memory BFGS, coarse to fine, with the centroid's own curvature.
 
-Near the solution the Hessian of the cost is close to the Gauss-Newton matrix made of the *centroid's*
-slopes, :math:`H = 2\,(J^T J + Q)` with :math:`J = (\Phi\,\partial_{row}\mu, \Phi\,\partial_{col}\mu)`.
-It is the same for all images, so it is inverted once per centroid and serves as the initial
-inverse Hessian of every L-BFGS descent; a handful of stored steps correct what it misses. One step
-then costs hardly more than one gradient, and takes the place of ten or so of Adam's.
+Near the solution the Hessian of the cost is close to the Gauss-Newton matrix made of the
+*centroid's* slopes, :math:`H = 2\,(J^T J + Q)` with :math:`J = (\Phi\,\partial_{row}\mu,
+\Phi\,\partial_{col}\mu)`. It is the same for all images, so it is inverted once per centroid and
+serves as the initial inverse Hessian of every L-BFGS descent; a handful of stored steps correct
+what it misses. One step then costs hardly more than one gradient, and takes the place of ten or so
+of Adam's.
 
-Sharp strokes make the cost rugged; the descent therefore starts on low-pass pictures with affine maps,
-frees the whole warp there, and refines on ever sharper levels.
+Sharp strokes make the cost rugged; the descent therefore starts on low-pass pictures with affine
+maps, frees the whole warp there, and refines on ever sharper levels.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
 
-# Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing about.
+# Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing
+# about.
 DAMPING = 0.03
 # No parameter moves further than this in one step, in units of the frame.
 MAX_STEP = 0.3
@@ -247,7 +249,7 @@ def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
             if product > 0:
                 weights[s] = np.float32(1) / product
                 n_stored += 1
-            else:  # no curvature to learn from, and an old pair may have been overwritten: start afresh
+            else:  # no curvature to learn from, and an old step may have been overwritten
                 n_stored = 0
             small_gains = small_gains + 1 if cost - trial_cost < tol * trial_cost else 0
             cost = trial_cost

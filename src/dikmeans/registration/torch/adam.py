@@ -1,4 +1,4 @@
-"""The descent of `dikmeans.registration.solvers.adam`, in all slots at once: everyone takes equally many steps."""
+"""The descent of `dikmeans.registration.solvers.adam`, in all slots at once."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ class AdamDescent:
         start = torch.zeros((self._slots.n_slots, self._slots.n_parameters), device=deltas.device)
         for pairs, slots in self._slots.blocks():
             start[slots] = deltas[pairs]
-            found, best, settled = self._descend(start)
-            deltas[pairs], costs[pairs] = found[slots], best[slots]
+            best_deltas, best, settled = self._descend(start)
+            deltas[pairs], costs[pairs] = best_deltas[slots], best[slots]
             status[pairs[settled[slots]]] = int(Status.CONVERGED)
         return costs, status
 
     def _descend(self, start: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The best parameters and costs on the way, and which start on an exact minimum and never move."""
-        here = found = start.clone()
-        best, gradient = self._slots.evaluate(here)
+        """The best parameters and costs visited, and which pairs start on an exact minimum."""
+        current = best_deltas = start.clone()
+        best, gradient = self._slots.evaluate(current)
         settled = (gradient == 0).all(1) & (self._steps > 0)
-        mean, square = torch.zeros_like(here), torch.zeros_like(here)
+        mean, square = torch.zeros_like(current), torch.zeros_like(current)
         for step in range(1, self._steps + 1):
             mean = torch.lerp(gradient, mean, _KEEP_MEAN)
             square = torch.lerp(gradient.square(), square, _KEEP_SQUARE)
             scale = (square / (1 - _KEEP_SQUARE**step)).sqrt() + _TINY
-            here = here - self._rate / (1 - _KEEP_MEAN**step) * mean / scale
-            cost, gradient = self._slots.evaluate(here)
+            current = current - self._rate / (1 - _KEEP_MEAN**step) * mean / scale
+            cost, gradient = self._slots.evaluate(current)
             better = cost < best
             best = torch.where(better, cost, best)
-            found = torch.where(better[:, None], here, found)
-        return found, best, settled
+            best_deltas = torch.where(better[:, None], current, best_deltas)
+        return best_deltas, best, settled

@@ -1,7 +1,8 @@
 """The adjoint of rendering, summed over the members of each cluster, on a device.
 
-Many pixels add to one and in no certain order, which in floating point would show. The sums are therefore
-taken in whole numbers, whose unit is so small that nothing is lost that double precision would keep.
+Many pixels add to one and in no certain order, which in floating point would show. The sums are
+therefore taken in whole numbers, whose unit is so small that nothing is lost that double precision
+would keep.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from dikmeans._typing import FloatArray
 from dikmeans.registration.torch.sampling import (
     DeviceSampler,
     Templates,
@@ -24,13 +26,13 @@ _CEILING = 2.0**62
 @torch.inference_mode()
 def back_project(
     sampler: DeviceSampler,
-    padded: np.ndarray,
-    targets: np.ndarray,
-    labels: np.ndarray,
-    weights: np.ndarray,
-    deltas: np.ndarray,
-    push: np.ndarray,
-    mass: np.ndarray,
+    padded: FloatArray,
+    targets: FloatArray,
+    labels: FloatArray,
+    weights: FloatArray,
+    deltas: FloatArray,
+    push: FloatArray,
+    mass: FloatArray,
 ) -> None:
     """`dikmeans.registration.sampling.back_project` with the work done on the sampler's device."""
     device, templates = sampler.device, Templates(padded, sampler)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def torch_device(name: str) -> torch.device:
     """The `torch.device` called `name`: "cpu", "cuda" or, for a certain one, "cuda:1".
 
-    Others PyTorch knows are refused: sums over images need double precision, which not all of them have.
+    Others PyTorch knows are refused: sums over images need double precision, which not all of them
+    have.
     """
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise InvalidParameterError(

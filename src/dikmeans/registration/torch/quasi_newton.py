@@ -1,8 +1,8 @@
 """The descent of `dikmeans.registration.solvers.quasi_newton`, in all slots at once.
 
-One tick is one evaluation of every slot's next trial. A slot then does what the compiled loop does next with
-its pair: it takes the step and a new direction, or tries a shorter step, or is done, in which case the
-next pair that waits takes its place.
+One tick is one evaluation of every slot's next trial. A slot then does what the compiled loop does
+next with its pair: it takes the step and a new direction, or tries a shorter step, or is done, in
+which case the next pair that waits takes its place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class QuasiNewtonDescent:
         self._waiting = 0  # the first pair that has no slot yet
         self._pair = torch.full((n,), -1, device=device)
         self._inverse = torch.zeros((n, p, p), device=device)
-        self._here, self._gradient, self._direction = torch.zeros((3, n, p), device=device)
+        self._current, self._gradient, self._direction = torch.zeros((3, n, p), device=device)
         self._cost, self._slope, self._length = torch.zeros((3, n), device=device)
         self._used, self._tries, self._small_gains = torch.zeros(
             (3, n), dtype=torch.int32, device=device
@@ -66,7 +66,7 @@ class QuasiNewtonDescent:
             if len(done):
                 pairs = self._pair[done]
                 deltas[pairs], costs[pairs], status[pairs] = (
-                    self._here[done],
+                    self._current[done],
                     self._cost[done],
                     outcome[done],
                 )
@@ -85,7 +85,7 @@ class QuasiNewtonDescent:
         self._slots.load(slots, pairs)
         self._pair[slots] = pairs
         self._inverse[slots] = self._all_inverses[self._slots.centroid_of[pairs]]
-        self._here[slots] = deltas[pairs]
+        self._current[slots] = deltas[pairs]
         # no direction yet: the first trial is where the pair starts
         self._direction[slots] = self._length[slots, None] = 0
         self._used[slots] = self._small_gains[slots] = 0
@@ -93,28 +93,28 @@ class QuasiNewtonDescent:
 
     def _tick(self) -> torch.Tensor:
         """One evaluation a slot, and what follows from it; the status of slots that are done."""
-        trial = self._here + self._length[:, None] * self._direction
+        trial = self._current + self._length[:, None] * self._direction
         cost, gradient = self._slots.evaluate(trial)
         first = self._used == 0
         self._used += 1
         self._tries += 1
-        found = first | (cost <= self._cost + SUFFICIENT_GAIN * self._length * self._slope)
-        moved = found & ~first
+        accepted = first | (cost <= self._cost + SUFFICIENT_GAIN * self._length * self._slope)
+        moved = accepted & ~first
         small = self._cost - cost < self._tol * cost
         self._small_gains = torch.where(moved & small, self._small_gains + 1, self._small_gains)
         self._small_gains.masked_fill_(moved & ~small, 0)
-        self._remember(moved, trial - self._here, gradient - self._gradient)
+        self._remember(moved, trial - self._current, gradient - self._gradient)
         excess = cost - self._cost - self._slope * self._length
-        self._here = torch.where(found[:, None], trial, self._here)
-        self._gradient = torch.where(found[:, None], gradient, self._gradient)
-        self._cost = torch.where(found, cost, self._cost)
+        self._current = torch.where(accepted[:, None], trial, self._current)
+        self._gradient = torch.where(accepted[:, None], gradient, self._gradient)
+        self._cost = torch.where(accepted, cost, self._cost)
 
         spent = self._used >= self._evaluations
         converged = moved & (self._small_gains >= PATIENCE)
-        lost = ~found & (self._tries == MAX_BACKTRACKS)
+        lost = ~accepted & (self._tries == MAX_BACKTRACKS)
         stalled = lost & (self._weights[0] == 0)
         self._forget(lost)
-        turns = found | lost
+        turns = accepted | lost
         self._shorten(excess, ~turns)
         flat, stuck = self._turn(turns)
 
@@ -125,7 +125,7 @@ class QuasiNewtonDescent:
         return outcome.masked_fill_(converged, Status.CONVERGED)
 
     def _remember(self, which: torch.Tensor, step: torch.Tensor, change: torch.Tensor) -> None:
-        """Store a step in front of the others; if it has no curvature to learn from, start afresh."""
+        """Store a step in front of the others; without curvature to learn from, forget them all."""
         product = (step * change).sum(1)
         for memory, latest in (
             (self._steps, step),
@@ -162,7 +162,7 @@ class QuasiNewtonDescent:
         return slope == 0, ~(slope < 0)
 
     def _directions(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Minus inverse Hessian times gradient: by the two-loop recursion, and without any memory."""
+        """Minus inverse Hessian times gradient: by two-loop recursion, and without memory."""
         q, alphas = self._gradient, []
         past = list(zip(self._steps, self._changes, self._weights[..., None], strict=True))
         for step, change, weight in past:

@@ -1,8 +1,8 @@
-"""Bilinear sampling of many pictures at once; the conventions are those of `dikmeans.registration.sampling`.
+"""Bilinear sampling of many pictures at once, with the conventions of the compiled version.
 
-Between four pixels a, b (right of it), c (below) and d the picture is
-``a + x (b - a) + y (c - a) + x y (a - b - c + d)``. Templates are stored as these four coefficients side by
-side, for each pixel and channel: a sample is one access to memory instead of four.
+Between four pixels a, b (right of it), c (below) and d the picture is ``a + x (b - a) + y (c - a) +
+x y (a - b - c + d)``. Templates are stored as these four coefficients side by side, for each pixel
+and channel: a sample is one access to memory instead of four.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from dikmeans._typing import Array, FloatArray
 from dikmeans.registration.sampling import Sampler
 
-# Numbers that are worked on at once, for each temporary array: enough to keep the device busy, few enough
-# for its memory (a dozen arrays of that size are alive at a time) or for the processor's cache.
+# Numbers that are worked on at once, for each temporary array: enough to keep the device busy, few
+# enough for its memory (a dozen arrays of that size are alive at a time) or for the processor's
+# cache.
 NUMBERS_AT_ONCE = {"cpu": 2**17, "cuda": 2**22}
 
 
@@ -26,7 +28,7 @@ class Places(NamedTuple):
     Attributes
     ----------
     cells : int32 tensor of shape (n, n_pixels)
-        Index of the upper left neighbour in the padded template.
+        Index of the upper left neighbor in the padded template.
     rows, columns : float32 tensors of shape (n, n_pixels)
         Fractions beyond it.
     """
@@ -75,7 +77,7 @@ class DeviceSampler:
 class Templates:
     """Padded pictures (n, C, padded pixels), ready to be sampled."""
 
-    def __init__(self, padded: np.ndarray, sampler: DeviceSampler):
+    def __init__(self, padded: FloatArray, sampler: DeviceSampler):
         a = upload(padded, sampler.device)
         b, c, d = (a.roll(-step, 2) for step in (1, sampler.width, sampler.width + 1))
         packed = torch.stack([a, b - a, c - a, a - b - c + d], dim=-1)
@@ -84,7 +86,7 @@ class Templates:
         self._rows = packed.transpose(1, 2).reshape(-1, 4 * self.n_channels)
 
     def coefficients(self, first: torch.Tensor, cells: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The four coefficients, each (n, n_pixels, C), at cells of the pictures that begin at `first`."""
+        """Four coefficients, each (n, n_pixels, C), at cells of pictures that begin at `first`."""
         chosen = self._rows.index_select(0, (first[:, None] + cells).reshape(-1))
         return chosen.reshape(*cells.shape, self.n_channels, 4).unbind(-1)
 
@@ -95,13 +97,13 @@ class Templates:
         return value + columns * across + rows * (down + columns * twist)
 
 
-def upload(array: np.ndarray, device: torch.device) -> torch.Tensor:
+def upload(array: Array, device: torch.device) -> torch.Tensor:
     """A copy of `array` on `device`."""
     return torch.tensor(np.asarray(array), device=device)
 
 
-def full_blocks(n: int, size: int, *arrays: np.ndarray) -> Iterator[tuple[slice, list[np.ndarray]]]:
-    """Cut arrays of `n` rows into blocks of exactly `size` rows; the last one ends with rows of zeros."""
+def full_blocks(n: int, size: int, *arrays: FloatArray) -> Iterator[tuple[slice, list[FloatArray]]]:
+    """Cut arrays of `n` rows into blocks of exactly `size` rows, the last padded with zeros."""
     for first in range(0, n, size):
         rows = slice(first, min(first + size, n))
         missing = size - (rows.stop - first)
@@ -110,17 +112,15 @@ def full_blocks(n: int, size: int, *arrays: np.ndarray) -> Iterator[tuple[slice,
 
 @torch.inference_mode()
 def render_pairs(
-    sampler: DeviceSampler, padded: np.ndarray, which: np.ndarray, deltas: np.ndarray
-) -> np.ndarray:
+    sampler: DeviceSampler, padded: FloatArray, which: FloatArray, deltas: FloatArray
+) -> FloatArray:
     """Warp template ``which[i]`` by ``deltas[i]``, for every i: (n, C, n_pixels)."""
     templates = Templates(padded, sampler)
     out = np.empty((len(which), templates.n_channels, sampler.n_pixels), np.float32)
     size = n_slots(out[:1].size, sampler.device)
-    for rows, (some, warps) in full_blocks(len(which), size, which * templates.size, deltas):
-        first, places = (
-            upload(some, sampler.device).int(),
-            sampler.places(upload(warps, sampler.device)),
-        )
+    for rows, (starts, warps) in full_blocks(len(which), size, which * templates.size, deltas):
+        first = upload(starts, sampler.device).int()
+        places = sampler.places(upload(warps, sampler.device))
         values = templates.sample(first, places).transpose(1, 2)
         out[rows] = values[: rows.stop - rows.start].cpu().numpy()
     return out

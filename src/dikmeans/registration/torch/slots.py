@@ -1,4 +1,4 @@
-"""A fixed number of slots, each of which holds one pair: costs and gradients of all of them at once.
+"""A fixed number of slots, one pair in each: costs and gradients of all of them at once.
 
 The formula is that of `dikmeans.registration.objective`.
 """
@@ -16,8 +16,8 @@ from dikmeans.registration.torch.sampling import DeviceSampler, Templates, n_slo
 class Slots:
     """Places for pairs of `pairs`.
 
-    How many there are depends on the size of the problem alone, not on the number of pairs; a slot that
-    holds no pair is computed like the others, and nobody looks at it.
+    How many there are depends on the size of the problem alone, not on the number of pairs; a slot
+    that holds no pair is computed like the others and ignored.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Slots:
         self._gain[slots] = self._gain_of[pairs]
 
     def blocks(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """All pairs, as many at a time as there are slots: their numbers, and the slots that hold them."""
+        """All pairs, as many at a time as there are slots: pairs, and the slots that hold them."""
         everyone = torch.arange(self.n_pairs, device=self._gain.device)
         for first in range(0, self.n_pairs, self.n_slots):
             pairs = everyone[first : first + self.n_slots]
@@ -63,7 +63,7 @@ class Slots:
             yield pairs, pairs - first
 
     def evaluate(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Costs (n_slots,) and gradients (n_slots, n_parameters) at `deltas` (n_slots, n_parameters)."""
+        """Costs (n_slots,) and gradients, as `deltas` (n_slots, n_parameters)."""
         n = self.n_slots
         cells, rows, columns = self.sampler.places(deltas.reshape(n, 2, -1))
         rows, columns = rows[..., None], columns[..., None]
