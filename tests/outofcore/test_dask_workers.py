@@ -350,10 +350,10 @@ class TestFiles:
         for name in names:
             (tmp_path / name).unlink()
         expected = labels_of(dataset, again)
-        moved = dataset.move_centroids(AFFINE, again)
         (worker,) = client.who_has(again.fits[:1])[again.fits[0].key]
         os.kill(client.run(os.getpid)[worker], signal.SIGKILL)
         np.testing.assert_array_equal(labels_of(dataset, again), expected)
+        moved = dataset.move_centroids(AFFINE, clustering)
         np.testing.assert_array_equal(dataset.move_centroids(AFFINE, again), moved)
 
     def test_a_damaged_file_is_refused(self, clustered, tmp_path):
@@ -368,7 +368,7 @@ class TestFiles:
         with pytest.raises(OSError, match=r"no folder .* where a Dask worker runs\. .*share"):
             dataset.write_fits(clustering, tmp_path / "elsewhere", 7)
         monkeypatch.setattr(dask_workers, "_write", _pretend)
-        with pytest.raises(OSError, match=r"not to be seen from here\. .*share"):
+        with pytest.raises(OSError, match=r"this program cannot see it\. .*share"):
             dataset.write_fits(clustering, tmp_path, 7)
 
 
