@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes; see each module for how to run it."""

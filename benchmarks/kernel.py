@@ -1,13 +1,13 @@
 """The gradient step against the machine's own bound.
 
-One evaluation of cost and gradient for one (image, centroid) pair has to do at least: one product with
-the basis matrix to find the coordinates, one gather pass over the pixels, one product with the transposed
-matrix. The bound measured here is the time of exactly these: two single-precision GEMMs of that size by
-BLAS (all centroids of an image at once, which is BLAS's best case) and one pass that samples a picture at
-given coordinates, written as plainly as possible. Everything on one thread, interleaved in one process,
-medians.
+One evaluation of cost and gradient for one (image, centroid) pair has to do at least: one product
+with the basis matrix to find the coordinates, one gather pass over the pixels, one product with the
+transposed matrix. The bound measured here is the time of exactly these: two single-precision GEMMs
+of that size by BLAS (all centroids of an image at once, which is BLAS's best case) and one pass
+that samples a picture at given coordinates, written as plainly as possible. Everything on one
+thread, interleaved in one process, medians.
 
-    python benchmarks/kernel.py
+    python -m benchmarks.kernel
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from _common import digits, interleaved, print_table
-from dikmeans.registration import make_measure
-from dikmeans.registration.objective import evaluate_pairs
+from benchmarks._common import digits, interleaved, print_table
 from dikmeans.parallel.threads import single_blas_thread
+from dikmeans.registration import MeasureSpec
+from dikmeans.registration.objective import Pairs, evaluate_pairs
+from dikmeans.registration.sampling import pad
 
 N_IMAGES, N_CENTROIDS = 200, 10
 
@@ -45,9 +46,18 @@ def gather_passes(n, picture, width, rows, columns, out):
 def measure(side: int) -> list[str]:
     images, _ = digits(N_IMAGES)
     centroids, _ = digits(N_CENTROIDS, first=1000)
-    measure = make_measure((28, 28), landmarks=side, direction="image-to-centroid")
+    measure = MeasureSpec(landmarks=side, direction="image-to-centroid").build((28, 28))
     problem = measure.bank(centroids).problems[0, False]
-    pairs = measure._pairs(images, centroids, np.ones(len(images)))
+    image_of = np.repeat(np.arange(N_IMAGES), N_CENTROIDS)
+    centroid_of = np.tile(np.arange(N_CENTROIDS), N_IMAGES)
+    pairs = Pairs(
+        templates=pad(images, "zero"),
+        targets=centroids.reshape(N_CENTROIDS, 1, -1),
+        template_of=image_of,
+        target_of=centroid_of,
+        centroid_of=centroid_of,
+        gain=np.ones(N_IMAGES * N_CENTROIDS, np.float32),
+    )
     rng = np.random.default_rng(0)
     n_pairs, n_basis = N_IMAGES * N_CENTROIDS, measure.n_basis
     deltas = rng.normal(0, 0.03, (n_pairs, 2, n_basis)).astype(np.float32)

@@ -1,9 +1,9 @@
 """One fit of all 60,000 MNIST images with the defaults: how long, how much memory, how good.
 
-Prints one line a seed, with the peak memory of the process (data and interpreter included) and the accuracy
-on the test set; the labels serve for nothing but that figure.
+Prints one line per seed, with the peak memory of the process (data and interpreter included) and
+the accuracy on the test set; the labels serve for nothing but that figure.
 
-    DIKMEANS_DATA=... python benchmarks/mnist_fit.py --seeds 0 1 2
+    DIKMEANS_DATA=... python -m benchmarks.mnist_fit --seeds 0 1 2
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import time
 
 import numpy as np
 
-from _common import print_table
+from benchmarks._common import print_table
 from dikmeans import DIKMeans
 from dikmeans.datasets import load
-from dikmeans.paper import clustering_accuracy
+from dikmeans.evaluation.metrics import clustering_accuracy
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     print_table(
         [
             "seed",
-            "mean distortion",
+            "mean inertia",
             "test accuracy (%)",
             "minutes",
             "iterations",

@@ -1,11 +1,12 @@
 """A set four times larger than the memory that is allowed, clustered all the same.
 
-Writes real digits, shifted copies of them, to a file of `--factor` times the memory that the fit may take;
-that is what `estimate_memory(streamed=True)` says. The fit runs in a process of its own, to which the system
-gives no more than that on top of what interpreter, libraries and compiled code take (RLIMIT_DATA): beyond it
-an allocation fails. Then the same set is fitted in memory under the same limit.
+Writes real digits, shifted copies of them, to a file of `--factor` times the memory that the fit
+may take; that is what `estimate_memory(streamed=True)` says. The fit runs in a process of its own,
+to which the system gives no more than that on top of what interpreter, libraries and compiled code
+take (RLIMIT_DATA): beyond it an allocation fails. Then the same set is fitted in memory under the
+same limit.
 
-    python benchmarks/out_of_memory.py [--factor 4] [--folder FOLDER] [--max-iter 2]
+    python -m benchmarks.out_of_memory [--factor 4] [--folder FOLDER] [--max-iter 2]
 """
 
 from __future__ import annotations
@@ -22,24 +23,25 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
-from _common import digits, print_table
-from dikmeans import DIKMeans
-from dikmeans.monitoring.memory import estimate_memory, state_bytes
+from benchmarks._common import digits, print_table
+from dikmeans import DIKMeans, Search
+from dikmeans.monitoring.memory import estimate_memory, fits_bytes
 
-SHAPE, N_CLUSTERS, SEARCH_SIZE = (28, 28), 10, 1000
+SHAPE, N_CLUSTERS, SAMPLE_SIZE = (28, 28), 10, 1000
 N_BASIS = 16
 
 
-def foretold(n_images: int, *, streamed: bool) -> int:
-    return estimate_memory(n_images, SHAPE, N_CLUSTERS, search_size=SEARCH_SIZE, streamed=streamed)
+def expected_bytes(n_images: int, *, streamed: bool) -> int:
+    return estimate_memory(n_images, SHAPE, N_CLUSTERS, sample_size=SAMPLE_SIZE, streamed=streamed)
 
 
 def images_for(factor: float) -> int:
-    """How many single-precision images make `factor` times the memory their streamed fit may take."""
+    """How many images make `factor` times the memory that their streamed fit may take."""
     size = int(np.prod(SHAPE)) * 4
     n = 1000
-    while n * size < factor * foretold(n, streamed=True):
+    while n * size < factor * expected_bytes(n, streamed=True):
         n += 1000
     return n
 
@@ -51,8 +53,8 @@ def write_images(path: Path, n: int) -> None:
     out = np.lib.format.open_memmap(path, "w+", np.float32, (n, *SHAPE))
     for first in range(0, n, len(originals)):
         shift = tuple(rng.integers(-2, 3, 2))
-        some = np.roll(originals[rng.permutation(len(originals))], shift, axis=(1, 2))
-        out[first : first + len(some)] = some[: n - first]
+        copies = np.roll(originals[rng.permutation(len(originals))], shift, axis=(1, 2))
+        out[first : first + len(copies)] = copies[: n - first]
     out.flush()
 
 
@@ -85,25 +87,22 @@ class Peak:
 
 
 def fit_under_limit(path: Path, streamed: bool, max_iter: int) -> dict[str, object]:
-    """To be called in a process of its own: fit, with no more memory than foretold."""
-    parameters = {
-        "n_clusters": N_CLUSTERS,
-        "search_size": SEARCH_SIZE,
-        "random_state": 0,
-        "n_swaps": 2,
-    }
+    """To be called in a process of its own: fit, with no more memory than estimated."""
+    search = Search(sample_size=SAMPLE_SIZE, n_swaps=2, tol=0.0)
+    model = DIKMeans(N_CLUSTERS, search=search, random_state=0, max_iter=max_iter)
     few = np.array(np.load(path, mmap_mode="r")[:200])
-    DIKMeans(**{**parameters, "search_size": 100}, max_iter=1).fit(few)  # compiled and imported
+    # compiled and imported before the limit
+    clone(model).set_params(search__sample_size=100, max_iter=1).fit(few)
     n_images = len(np.load(path, mmap_mode="r"))
-    allowed = foretold(n_images, streamed=True)
+    allowed = expected_bytes(n_images, streamed=True)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (of_this_process("VmData") + allowed, hard))
     before, peak, clock = of_this_process("RssAnon"), Peak(), time.perf_counter()
     outcome: dict[str, object] = {"allowed": allowed}
     try:
         X = np.load(path, mmap_mode="r" if streamed else None)
-        model = DIKMeans(**parameters, max_iter=max_iter, tol=0.0).fit(X)
-        outcome["iterations"] = sum(i.phase == "all images" for i in model.history_.iterations)
+        model.fit(X)
+        outcome["iterations"] = model.n_iter_
         outcome["inertia"] = model.inertia_
     except MemoryError:
         outcome["error"] = "MemoryError"
@@ -113,7 +112,8 @@ def fit_under_limit(path: Path, streamed: bool, max_iter: int) -> dict[str, obje
 
 
 def in_own_process(path: Path, streamed: bool, max_iter: int) -> dict[str, object]:
-    command = [sys.executable, __file__, "--fit", str(path), "--max-iter", str(max_iter)]
+    command = [sys.executable, "-m", "benchmarks.out_of_memory"]
+    command += ["--fit", str(path), "--max-iter", str(max_iter)]
     done = subprocess.run(
         command + ["--streamed"] * streamed,
         capture_output=True,
@@ -143,20 +143,20 @@ def main() -> None:
         path = Path(folder) / "images.npy"
         write_images(path, n)
         print(
-            f"{n:,} images of 28 x 28 pixels, K = {N_CLUSTERS}: {size / 1e6:,.0f} MB, state "
-            f"{state_bytes(n, N_CLUSTERS, N_BASIS) / 1e6:,.0f} MB; load {os.getloadavg()[0]:.1f}\n"
+            f"{n:,} images of 28 x 28 pixels, K = {N_CLUSTERS}: {size / 1e6:,.0f} MB, alignments "
+            f"{fits_bytes(n, N_CLUSTERS, N_BASIS) / 1e6:,.0f} MB; load {os.getloadavg()[0]:.1f}\n"
         )
         names = {True: "memory map", False: "in memory"}
 
         def row(streamed: bool) -> list[str]:
             found = in_own_process(path, streamed, options.max_iter)
-            own = foretold(n, streamed=streamed)
+            estimate = expected_bytes(n, streamed=streamed)
             if "error" in found:
-                return [names[streamed], f"{own / 1e6:.0f}", "", "", "", str(found["error"])]
+                return [names[streamed], f"{estimate / 1e6:.0f}", "", "", "", str(found["error"])]
             allowed, peak = float(found["allowed"]), float(found["peak"])  # type: ignore[arg-type]
             return [
                 names[streamed],
-                f"{own / 1e6:.0f}",
+                f"{estimate / 1e6:.0f}",
                 f"{allowed / 1e6:.0f}",
                 f"{peak / 1e6:.0f}",
                 f"{size / peak:.1f}",
@@ -165,7 +165,7 @@ def main() -> None:
 
         header = [
             "X is     ",
-            "foretold (MB)",
+            "estimate (MB)",
             "allowed (MB)",
             "peak (MB)",
             "set / peak",

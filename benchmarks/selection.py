@@ -1,11 +1,11 @@
 """Which label-free criterion ranks settings as the accuracy does? Writes docs/results/selection.md.
 
-For three families of settings on a random part of MNIST's training images: the accuracy of every setting
-(labels are used here and nowhere in the criteria), every criterion's score, Spearman's rank correlation of
-the two, and the accuracy of the setting that each criterion would choose. Took half
+For three families of settings on a random part of MNIST's training images: the accuracy of every
+setting (labels are used here and nowhere in the criteria), every criterion's score, Spearman's rank
+correlation of the two, and the accuracy of the setting that each criterion would choose. Took half
 an hour on two cores that had other work, too.
 
-    python benchmarks/selection.py --data-home DIR
+    python -m benchmarks.selection --data-home DIR
 """
 
 from __future__ import annotations
@@ -13,25 +13,27 @@ from __future__ import annotations
 import argparse
 import platform
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr
-from sklearn.model_selection import ParameterGrid
-
-from dikmeans import DIKMeans, __version__
-from dikmeans.datasets import load
-from dikmeans.paper import clustering_accuracy
-from dikmeans.evaluation import (
-    HeldOutDistortion,
-    ReferenceDistortion,
-    Stability,
-    TrainingDistortion,
+from dikmeans.paper.label_free_search import (
+    HELD_OUT_SHARE,
+    held_out_distortion,
+    reference_distortion,
+    stability,
+    training_distortion,
 )
+from scipy.stats import spearmanr
+from sklearn.model_selection import ParameterGrid, train_test_split
+
+from dikmeans import DIKMeans, Search, __version__
+from dikmeans.datasets import load
+from dikmeans.evaluation.metrics import clustering_accuracy
 
 N_CLASSES = 10
 FAMILIES = {
-    "penalised": (
+    "penalized": (
         "`DIKMeans` with its defaults: landmarks and smoothness",
         DIKMeans(N_CLASSES),
         {"landmarks": [3, 5, 8], "smoothness": [0.01, 0.1, 0.3, 1.0]},
@@ -48,38 +50,36 @@ FAMILIES = {
     ),
 }
 AFFINE_REFERENCE = DIKMeans(
-    1, warp="affine", curriculum=False, n_swaps=0, max_iter=10, random_state=0
+    1, warp="affine", search=Search(warm_up=False, n_swaps=0), max_iter=10, random_state=0
 )
-OF_FITTED = {
-    "distortion": TrainingDistortion(),
-    "reference": ReferenceDistortion(),
-    "reference (affine)": ReferenceDistortion(AFFINE_REFERENCE),
+OF_ALL_IMAGES = {
+    "distortion": training_distortion,
+    "reference": reference_distortion,
+    "reference (affine)": partial(reference_distortion, reference=AFFINE_REFERENCE),
 }
-OF_UNFITTED = {"held-out": HeldOutDistortion(), "stability": Stability()}
 CRITERIA = ("distortion", "held-out", "reference", "reference (affine)", "stability")
 
 
-def judge(estimator: DIKMeans, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
+def evaluate(estimator: DIKMeans, X: np.ndarray, y: np.ndarray, seed: int) -> dict[str, float]:
     """Accuracy and the score by every criterion; the fit on all images is shared."""
     estimator.set_params(random_state=seed)
-    row = {
-        name: criterion(estimator, X, np.random.RandomState(seed)).score
-        for name, criterion in OF_UNFITTED.items()
-    }
+    fitted_part, held_out = train_test_split(X, test_size=HELD_OUT_SHARE, random_state=seed)
+    scores = {"held-out": held_out_distortion(estimator.fit(fitted_part), held_out)}
     estimator.fit(X)
-    row |= {name: criterion.of_fitted(estimator, X) for name, criterion in OF_FITTED.items()}
-    row["accuracy"] = clustering_accuracy(y, estimator.labels_)
-    return row
+    scores |= {name: criterion(estimator, X) for name, criterion in OF_ALL_IMAGES.items()}
+    scores["stability"] = stability(estimator, X, seed=seed)
+    scores["accuracy"] = clustering_accuracy(y, estimator.labels_)
+    return scores
 
 
 def study(
     estimator: DIKMeans, grid: dict[str, list], X: np.ndarray, y: np.ndarray, seeds: list
 ) -> list[dict]:
-    """One row a setting, averaged over the seeds."""
+    """One row per setting, averaged over the seeds."""
     rows = []
     for setting in ParameterGrid(grid):
         estimator.set_params(**setting)
-        runs = [judge(estimator, X, y, seed) for seed in seeds]
+        runs = [evaluate(estimator, X, y, seed) for seed in seeds]
         rows.append(
             {"setting": setting} | {key: np.mean([run[key] for run in runs]) for key in runs[0]}
         )
@@ -96,9 +96,8 @@ def summary_lines(rows: list[dict]) -> list[str]:
     lines = ["| criterion | Spearman with accuracy | accuracy of its choice, % |", "|---|---|---|"]
     for name in CRITERIA:
         score = column(rows, name)
-        lines.append(
-            f"| {name} | {spearmanr(score, accuracy).statistic:+.2f} | {accuracy[score.argmax()]:.1f} |"
-        )
+        correlation, choice = spearmanr(score, accuracy).statistic, accuracy[score.argmax()]
+        lines.append(f"| {name} | {correlation:+.2f} | {choice:.1f} |")
     return [
         *lines,
         "",
@@ -134,10 +133,10 @@ def main() -> None:
         "",
         f"Made by `benchmarks/selection.py`: {len(part)} random MNIST training images, mean of "
         f"seeds {arguments.seeds}; dikmeans {__version__}, Python {platform.python_version()}. "
-        "Accuracy is that of the fit on all of these images. Scores are larger where better (distortions "
-        "with a minus sign, mean per image); a criterion is good if its correlation with "
-        "the accuracy is near +1. With a dozen settings the standard error of a rank correlation is about "
-        "0.3.",
+        "Accuracy is that of the fit on all of these images. Scores are larger where better "
+        "(distortions with a minus sign, mean per image); a criterion is good if its correlation "
+        "with the accuracy is near +1. With a dozen settings the standard error of a rank "
+        "correlation is about 0.3.",
     ]
     details = []
     for family in arguments.families:

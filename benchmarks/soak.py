@@ -1,11 +1,11 @@
-"""Does anything pile up? Hundreds of fits in one process, and what is resident in memory after each.
+"""Does anything pile up? Hundreds of fits in one process, and what each leaves in memory.
 
-A round fits a model and then does everything else one does with it: predict, transform, score, align, save,
-load. Shapes, numbers of clusters and warps take turns. The first rounds compile loops and fill caches of
-fixed size; they are the warm-up and set apart. What is left is a line through the resident memory of the
-other rounds: its slope, and how sure it is.
+A round fits a model and then does everything else one does with it: predict, transform, score,
+align, save, load. Shapes, numbers of clusters and warps take turns. The first rounds compile loops
+and fill caches of fixed size; they are the warm-up and set apart. What is left is a line through
+the resident memory of the other rounds: its slope, and how sure it is.
 
-    python benchmarks/soak.py [--rounds 400] [--warm-up 50]
+    python -m benchmarks.soak [--rounds 400] [--warm-up 50]
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from _common import digits, print_table
-from dikmeans import DIKMeans
+from benchmarks._common import digits, print_table
+from dikmeans import DIKMeans, Search
 
 # (rows and columns that are kept, clusters, warp): taken in turn
 SETTINGS = (
@@ -76,7 +76,8 @@ def one_round(number: int, images: np.ndarray, folder: Path) -> None:
     step, n_clusters, warp = SETTINGS[number % len(SETTINGS)]
     first = (number * 7) % (len(images) - N_IMAGES)
     X = images[first : first + N_IMAGES, ::step, ::step]
-    model = DIKMeans(n_clusters, warp=warp, n_swaps=1, max_iter=3, random_state=number).fit(X)
+    search = Search(n_swaps=1, max_iter=3)
+    model = DIKMeans(n_clusters, warp=warp, search=search, max_iter=3, random_state=number).fit(X)
     model.save(folder / "model")
     same = DIKMeans.load(folder / "model")
     assert (same.predict(X) == model.labels_).all()
@@ -86,7 +87,7 @@ def one_round(number: int, images: np.ndarray, folder: Path) -> None:
 
 
 def slope(values: np.ndarray) -> tuple[float, float, float]:
-    """Change a round with its 95 % confidence interval (Theil and Sen: outliers do not matter)."""
+    """Change per round with its 95 % confidence interval, robust to outliers (Theil and Sen)."""
     found = stats.theilslopes(values, alpha=0.95)
     return float(found[0]), float(found[2]), float(found[3])
 
@@ -122,9 +123,10 @@ def main() -> None:
     middle, low, high = slope(after)
     half = len(after) // 2
     print(
-        f"\nAfter {options.warm_up} rounds of warm-up: {middle:+.2f} KiB a round, 95 % confidence interval "
-        f"{low:+.2f} to {high:+.2f}; mean of the first half {after[:half].mean() / 1024:.1f} MiB, of the "
-        f"second {after[half:].mean() / 1024:.1f} MiB; highest {after.max() / 1024:.1f} MiB."
+        f"\nAfter {options.warm_up} rounds of warm-up: {middle:+.2f} KiB per round, 95 % confidence "
+        f"interval {low:+.2f} to {high:+.2f}; mean of the first half "
+        f"{after[:half].mean() / 1024:.1f} MiB, of the second {after[half:].mean() / 1024:.1f} MiB; "
+        f"highest {after.max() / 1024:.1f} MiB."
     )
 
 

@@ -1,18 +1,19 @@
 """Time to the same mean cost: our default solver against the paper's, written in PyTorch.
 
-The rival is the paper's optimisation as any deep-learning framework offers it: the warp by one product
-with the (constant) spline matrix, `grid_sample`, automatic differentiation, Adam; two threads, batches
-of 64 images with all centroids, the learning rate of the paper's grid that gets lowest in the given
-number of steps (found beforehand on 64 images; its time is not counted). Best-so-far costs count for
-both. The paper's low-pass affine stage before that is left out: here it starts from the identity.
+The baseline is the paper's optimization as any deep-learning framework offers it: the warp by one
+product with the (constant) spline matrix, `grid_sample`, automatic differentiation, Adam; two
+threads, batches of 64 images with all centroids, the learning rate of the paper's grid that gets
+lowest in the given number of steps (found beforehand on 64 images; its time is not counted).
+Best-so-far costs count for both. The paper's low-pass affine stage before that is left out: here it
+starts from the identity.
 
-1,000 real digits x 10 centroids. For each number of Adam's steps: the mean cost it reaches, and the time
-our solver needs, on two threads, to get as low or lower with the smallest sufficient budget of
-evaluations. Both objectives: the paper's (no penalty) and ours (smoothness 0.3). Compile time is excluded
-and stated.
+1,000 real digits x 10 centroids. For each number of Adam's steps: the mean cost it reaches, and the
+time our solver needs, on two threads, to get as low or lower with the smallest sufficient budget of
+evaluations. Both objectives: the paper's (no penalty) and ours (smoothness 0.3). Compile time is
+excluded and stated.
 
     pip install torch==2.13.0
-    python benchmarks/solver.py
+    python -m benchmarks.solver
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from _common import digits, print_table
-from dikmeans.registration import QuasiNewton, make_measure
-from dikmeans.registration.batches import fit_images
-from dikmeans.kmeans import DIKMeans
+from benchmarks._common import digits, print_table
+from dikmeans import DIKMeans, Search
+from dikmeans.registration import MeasureSpec, QuasiNewton
+from dikmeans.registration.batches import align_images
 
 LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2)
 CHECKPOINTS = (25, 50, 100)
@@ -55,7 +56,7 @@ def adam_in_torch(
         batch = torch.tensor(images[first : first + BATCH]).repeat_interleave(n_centroids, 0)
         target = targets.repeat(len(batch) // n_centroids, 1, 1, 1)
         delta = torch.zeros(len(batch), *identity.shape, requires_grad=True)
-        optimiser = torch.optim.Adam([delta], lr=rate)
+        optimizer = torch.optim.Adam([delta], lr=rate)
         best = torch.full((len(batch),), torch.inf)
         for step in range(steps + 1):
             coordinates = phi @ (identity + delta)
@@ -64,9 +65,9 @@ def adam_in_torch(
             cost = ((warped - target) ** 2).sum((1, 2, 3))
             if measure.smoothness:
                 cost = cost + torch.einsum("nia,ij,nja->n", delta, penalty, delta)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             cost.sum().backward()
-            optimiser.step()
+            optimizer.step()
             best = torch.minimum(best, cost.detach())
             total[step] += float(best.sum())
             seconds[step] += time.perf_counter() - clock
@@ -76,10 +77,10 @@ def adam_in_torch(
 def ours(
     images: np.ndarray, centroids: np.ndarray, settings: dict[str, Any], budget: int
 ) -> tuple[float, float]:
-    """Mean cost, and seconds, with `budget` evaluations a stage."""
-    measure = make_measure((28, 28), solver=QuasiNewton(evaluations=budget), **settings)
+    """Mean cost, and seconds, with `budget` evaluations per stage."""
+    measure = MeasureSpec(solver=QuasiNewton(evaluations=budget), **settings).build((28, 28))
     clock = time.perf_counter()
-    costs = fit_images(measure, images, measure.bank(centroids), n_jobs=N_THREADS).costs
+    costs = align_images(measure, images, measure.bank(centroids), n_jobs=N_THREADS).costs
     return float(costs.mean()), time.perf_counter() - clock
 
 
@@ -88,7 +89,7 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
     images, _ = digits(n_images)
     settings = {"landmarks": side, "smoothness": smoothness, "direction": "image-to-centroid"}
     centroids = class_centroids()
-    measure = make_measure((28, 28), **settings)
+    measure = MeasureSpec(**settings).build((28, 28))
     steps = CHECKPOINTS[-1]
     reached = {
         rate: adam_in_torch(images[:BATCH], centroids, measure, rate, steps)[0]
@@ -101,7 +102,7 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
         if rate not in curves:
             curves[rate] = adam_in_torch(images, centroids, measure, rate, steps)
         costs, seconds = curves[rate]
-        target, rival = costs[checkpoint], seconds[checkpoint]
+        target, baseline = costs[checkpoint], seconds[checkpoint]
         for budget in BUDGETS:
             cost, spent = ours(images, centroids, settings, budget)
             if cost <= target:
@@ -117,11 +118,11 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
                 f"{smoothness:g}",
                 f"{checkpoint} (rate {rate:g})",
                 f"{target:.4f}",
-                f"{rival:.1f}",
+                f"{baseline:.1f}",
                 f"{cost:.4f}" if cost <= target else f"{cost:.4f} (not reached)",
                 str(budget),
                 f"{spent:.2f}",
-                f"{rival / spent:.0f} x" if cost <= target else "-",
+                f"{baseline / spent:.0f} x" if cost <= target else "-",
             ]
         )
     return rows
@@ -130,7 +131,7 @@ def compare(side: int, smoothness: float, n_images: int) -> list[list[str]]:
 def class_centroids() -> np.ndarray:
     """Ten sharp centroids: those of a deformation-invariant clustering of other digits."""
     images, _ = digits(1500, first=2000)
-    model = DIKMeans(10, random_state=0, n_swaps=0).fit(images[:, 0])
+    model = DIKMeans(10, random_state=0, search=Search(n_swaps=0)).fit(images[:, 0])
     return model.cluster_centers_[:, None].astype(np.float32)
 
 
@@ -143,9 +144,8 @@ if __name__ == "__main__":
     torch.set_num_threads(N_THREADS)
     clock = time.perf_counter()
     ours(digits(4)[0], digits(2)[0], {"landmarks": 4, "direction": "image-to-centroid"}, 15)
-    print(
-        f"compilation (or loading from the cache) of our loops: {time.perf_counter() - clock:.1f} s\n"
-    )
+    seconds = time.perf_counter() - clock
+    print(f"compilation (or loading from the cache) of our loops: {seconds:.1f} s\n")
     header = [
         "landmarks",
         "smoothness",

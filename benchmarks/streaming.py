@@ -1,10 +1,10 @@
 """`partial_fit` on a stream of MNIST digits beside `fit` on all of them: how close, at what price.
 
-All training images come once, in batches, in the order of the file. Prints for every batch size the mean
-distortion of the test images and the accuracy on them (the labels serve for nothing but that figure), and the
-processor time as a multiple of the fit's.
+All training images come once, in batches, in the order of the file. Prints for every batch size the
+mean inertia of the test images and the accuracy on them (the labels serve for nothing but that
+figure), and the processor time as a multiple of the fit's.
 
-    DIKMEANS_DATA=... python benchmarks/streaming.py --batch-sizes 64 1024
+    DIKMEANS_DATA=... python -m benchmarks.streaming --batch-sizes 64 1024
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import time
 
 import numpy as np
 
-from _common import print_table
+from benchmarks._common import print_table
 from dikmeans import DIKMeans
 from dikmeans.datasets import load
-from dikmeans.paper import clustering_accuracy
+from dikmeans.evaluation.metrics import clustering_accuracy
 
 
 def fit(X: np.ndarray, seed: int) -> DIKMeans:
@@ -57,7 +57,7 @@ def main() -> None:
             ]
 
     print(f"MNIST, {len(X)} training images, seed {options.seed}")
-    print_table(["how", "mean test distortion", "test accuracy (%)", "processor time"], rows())
+    print_table(["how", "mean test inertia", "test accuracy (%)", "processor time"], rows())
 
 
 if __name__ == "__main__":

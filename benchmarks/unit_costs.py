@@ -1,9 +1,10 @@
 """What one image costs: processor time of each step, bytes on disk and in memory.
 
-From these figures docs/scale.md computes what large sets take. Processor seconds of one thread, not of the
-clock, so that other programs on the machine do not count; each is the median of a few repeats on real digits.
+From these figures docs/scale.md computes what large sets take. Processor seconds of one thread, not
+of the clock, so that other programs on the machine do not count; each is the median of a few
+repeats on real digits.
 
-    python benchmarks/unit_costs.py [--images 3000] [--repeats 5]
+    python -m benchmarks.unit_costs [--images 3000] [--repeats 5]
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from _common import digits, print_table
-from dikmeans.registration import make_measure
-from dikmeans.monitoring.memory import state_bytes
+from benchmarks._common import digits, print_table
+from dikmeans.kmeans import shard as on_shard
+from dikmeans.kmeans.shard import Shard, read_fits, spill_fits
+from dikmeans.monitoring.memory import fits_bytes
+from dikmeans.outofcore.workers import prepare_shard
 from dikmeans.preprocessing import UnitNorm
-from dikmeans.outofcore import work
-from dikmeans.outofcore.fits_file import put_aside, read_fits
+from dikmeans.registration import MeasureSpec
 
 SHAPE = (28, 28)
 
@@ -46,29 +48,30 @@ def main() -> None:
     n = options.images
     images = digits(n)[0]
     raw = (images / images.max() * 255).astype(np.uint8).reshape(n, *SHAPE)
-    weights = np.ones(n)
+    shard = Shard(images, np.ones(n))
     print(
-        f"{n:,} images of 28 x 28 pixels, 4 x 4 landmarks, one thread; load {os.getloadavg()[0]:.1f}\n"
+        f"{n:,} images of 28 x 28 pixels, 4 x 4 landmarks, one thread; "
+        f"load {os.getloadavg()[0]:.1f}\n"
     )
-    measure = make_measure(SHAPE)
+    measure = MeasureSpec().build(SHAPE)
 
     def row(k: int, folder: Path) -> list[str]:
         centroids = images[:k].copy()
-        fits = work.align(images, weights, measure, centroids, None, 1)
+        fits = on_shard.assign(shard, measure, centroids, None, 1)
         rule_passes = 3
         moved = centroids + np.float32(0.01) * images[k : 2 * k]
 
         def store() -> None:
-            path = folder / "state"
+            path = folder / "fits"
             path.unlink(missing_ok=True)
-            put_aside(path, fits)
+            spill_fits(path, fits)
             read_fits(path)
 
         jobs: dict[str, Callable[[], object]] = {
-            "prepare": lambda: work.prepare(raw, 0, shape=SHAPE, normalise=UnitNorm()),
-            "cold": lambda: work.align(images, weights, measure, centroids, None, 1),
-            "warm": lambda: work.align(images, weights, measure, moved, fits, 1),
-            "pass": lambda: work.gather(images, weights, measure, centroids.astype(float), fits, 1),
+            "prepare": lambda: prepare_shard(raw, 0, None, shape=SHAPE, preprocessing=UnitNorm()),
+            "cold": lambda: on_shard.assign(shard, measure, centroids, None, 1),
+            "warm": lambda: on_shard.assign(shard, measure, moved, fits, 1),
+            "pass": lambda: on_shard.gather(shard, measure, centroids.astype(float), fits, 1),
             "store": store,
         }
         cost = {name: cpu_seconds(job, options.repeats) / n * 1e6 for name, job in jobs.items()}
@@ -78,26 +81,25 @@ def main() -> None:
             f"{cost['warm'] + rule_passes * cost['pass']:.0f}",
             f"{cost['cold'] / k:.1f}",
             f"{cost['warm'] / k:.1f}",
-            f"{state_bytes(1, k, measure.n_basis):,}",
+            f"{fits_bytes(1, k, measure.n_basis):,}",
         ]
 
     header = [
         "K",
-        "read, normalise (us)",
+        "read, preprocess (us)",
         "cold (us)",
         "warm (us)",
-        "sums, a pass (us)",
-        "state to disk and back (us)",
+        "sums, per pass (us)",
+        "alignments to disk and back (us)",
         "iteration (us)",
         "cold / K",
         "warm / K",
-        "state (bytes)",
+        "alignments (bytes)",
     ]
     with tempfile.TemporaryDirectory() as folder:
         print_table(header, (row(k, Path(folder)) for k in (10, 50, 100)))
-    print(
-        f"\nimages: {int(np.prod(SHAPE))} bytes each as uint8, {int(np.prod(SHAPE)) * 4} normalised"
-    )
+    n_pixels = int(np.prod(SHAPE))
+    print(f"\nimages: {n_pixels} bytes each as uint8, {n_pixels * 4} preprocessed")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import ndimage
+from scipy.optimize import linear_sum_assignment
 
 from dikmeans.registration.sampling import PADDING
 
@@ -127,3 +128,12 @@ def warp_matrix(warp, delta, border):
 def pad_sides(shape):
     """Rows and columns of a padded picture."""
     return tuple(n + 2 * PADDING for n in shape)
+
+
+def clustering_accuracy(truth, labels):
+    """Share of images on the diagonal of the best one-to-one matching of classes and clusters."""
+    classes, of_truth = np.unique(truth, return_inverse=True)
+    clusters, of_labels = np.unique(labels, return_inverse=True)
+    counts = np.zeros((len(classes), len(clusters)))
+    np.add.at(counts, (of_truth, of_labels), 1)
+    return counts[linear_sum_assignment(-counts)].sum() / len(of_truth)

@@ -784,6 +784,8 @@ class DIKMeans(
 
     def _check_enough(self, weights: FloatArray, where: str = "") -> None:
         n_heavy = int((weights > 0).sum())
+        if n_heavy == 0 and len(weights):
+            raise ValueError("sample_weight is zero for all images: there is nothing to fit.")
         if n_heavy < self.n_clusters:
             heavy = "" if n_heavy == len(weights) else " with positive sample_weight"
             raise ValueError(

@@ -199,7 +199,8 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     _refuse_odd("fitted values", set(fitted) ^ _FITTED)
     learned = {name for name in tensors if name.startswith(_PREPROCESSING)}
     _refuse_odd("tensors", (set(tensors) - learned - _OPTIONAL_TENSORS) ^ _TENSORS)
-    if (parameters["init"] is None) != ("init" in tensors):
+    is_given = not isinstance(parameters["init"], str)
+    if is_given != ("init" in tensors) or (is_given and parameters["init"] is not None):
         raise ValueError("given first centroids should be a tensor")
     if fitted["learned_prior"] != ("deformation_precision" in tensors):
         raise ValueError("unknown or missing tensors: deformation_precision")

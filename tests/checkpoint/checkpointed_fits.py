@@ -1,4 +1,4 @@
-"""What the tests of checkpoints share: small fits of real digits, and when two results are the same."""
+"""What the tests of checkpoints share: small fits of real digits, and when two are the same."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from dikmeans import DIKMeans
-from dikmeans.monitoring.progress import FitListener, listening
+from tests.helpers import quick
 
 FITS: dict[str, dict[str, Any]] = {
-    # on a sample, with swaps that are kept, two runs, clusters divided into forms
-    "tps": {"landmarks": 3, "search_size": 70, "n_prototypes": 2, "random_state": 5},
-    "affine": {"warp": "affine", "direction": "image-to-centroid", "unit_norm_centroids": True},
-    "none": {"warp": "none", "n_swaps": 3},
-    "uniform": {
-        "stiffness": "uniform",
-        "curriculum": False,
-        "n_swaps": 0,
+    # on a sample, with swaps that are kept, two runs, clusters divided into prototypes
+    "tps": {"landmarks": 3, "search__sample_size": 70, "n_prototypes": 2, "random_state": 5},
+    "affine": {"warp": "affine", "direction": "image-to-centroid"},
+    "none": {"warp": "none", "search__n_swaps": 3},
+    "bending": {
+        "search__deformation_prior": "bending",
+        "search__warm_up": False,
+        "search__n_swaps": 0,
         "landmarks": 2,
         "n_init": 1,
     },
@@ -35,39 +35,41 @@ def make_model(name: str = "tps", **parameters: Any) -> DIKMeans:
         "random_state": 1,
         "init": "random",
         "n_init": 2,
-        "max_iter": 4,
-        "n_swaps": 4,
+        "search__n_swaps": 4,
         "n_jobs": 1,
     }
-    return DIKMeans(**{**common, **FITS[name], **parameters})
+    return quick(**{**common, **FITS[name], **parameters})
 
 
 def pictures() -> np.ndarray:
-    """Ninety real digits of 8 x 8 pixels."""
+    """Ninety real digits of 8 x 8 pixels; also for programs without fixtures."""
     return load_digits().images[:90].astype(np.float32)
 
 
 def weights() -> np.ndarray:
-    """A weight an image."""
+    """One weight per image."""
     return np.random.default_rng(0).uniform(0.5, 2.0, 90)
 
 
 def content(model: DIKMeans) -> dict[str, Any]:
     """Everything a fit has found, but how many seconds it took."""
     return {
-        "labels": model.labels_.tobytes(),
-        "forms": (
+        "assignment": [
+            None if column is None else column.tobytes() for column in model.assignment_
+        ],
+        "prototypes": (
             model.prototypes_.dtype.name,
             model.prototypes_.tobytes(),
             model.prototype_clusters_.tobytes(),
+            model.prototype_weights_.tobytes(),
         ),
         "first centroids": model.init_centers_.tobytes(),
-        "stiffness": None
+        "prior": None
         if model.deformation_precision_ is None
         else model.deformation_precision_.tobytes(),
         "inertia": float(model.inertia_).hex(),
         "history": [
-            (line.phase, line.distortion.hex(), line.moved) for line in model.history_.iterations
+            (line.phase, line.inertia.hex(), line.moved) for line in model.history_.iterations
         ],
         "stopped": model.history_.stopped,
     }
@@ -79,17 +81,14 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 def begun(model, X, folder: Path, *, iterations: int = 3) -> Path:
-    """A checkpoint of a fit that was stopped after some iterations."""
+    """A checkpoint of a fit that was interrupted after some iterations."""
+    left = iter(range(iterations - 1, -1, -1))
 
-    class Stop(FitListener):
-        left = iterations
+    def interrupt(event):
+        if event.record is not None and next(left) == 0:
+            raise KeyboardInterrupt
 
-        def iteration(self, iteration):
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-
-    with listening(model, Stop()), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(X, checkpoint=folder)
+        model.fit(X, checkpoint=folder, progress=interrupt)
     return folder

@@ -1,10 +1,11 @@
-"""A program that kills fits, again and again, until they are done all the same: a JSON line a fit.
+"""A program that kills fits again and again until they are done: one line of JSON per fit.
 
-Fits are forked from one warm process, so that an attempt costs no more than its share of the fit. Half of
-them are killed from outside after a random time, the others kill themselves at a random one of the steps of
-writing: before a file is opened, in the middle of its content, before it is flushed, renamed, deleted.
+Fits are forked from one warm process, so that an attempt costs no more than its share of the fit.
+Half of them are killed from outside after a random time, the others kill themselves at a random one
+of the steps of writing: before a file is opened, in the middle of its content, before it is
+flushed, renamed, deleted.
 
-    python killed_fits.py FOLDER KILLS
+    python -m tests.checkpoint.killed_fits FOLDER KILLS
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from checkpointed_fits import content, make_model, pictures
 
-from dikmeans import atomic
+from dikmeans.io import atomic
+from tests.checkpoint.checkpointed_fits import content, make_model, pictures
 
 LONGEST_WAIT = 0.4
 MOST_STEPS = 60

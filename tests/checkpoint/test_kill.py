@@ -1,4 +1,4 @@
-"""kill -9, at any moment, as often as you like: the fit goes on, and ends as if nothing had happened."""
+"""Killed at any moment, as often as you like, a fit ends as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 KILLS = 100
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL and no fork")
 def test_killed_at_random_moments_a_fit_ends_as_if_it_had_not_been(tmp_path):
-    paths = [str(HERE.parents[1] / "src"), str(HERE)]
+    paths = [str(ROOT / "src"), str(ROOT)]
     done = subprocess.run(
-        [sys.executable, str(HERE / "killed_fits.py"), str(tmp_path), str(KILLS)],
+        [sys.executable, "-m", "tests.checkpoint.killed_fits", str(tmp_path), str(KILLS)],
         capture_output=True,
         text=True,
         check=False,

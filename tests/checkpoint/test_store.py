@@ -1,4 +1,4 @@
-"""A fit that goes on from its checkpoint ends as if it had never been interrupted; any other is refused."""
+"""A fit continued from its checkpoint ends as if it had never been interrupted."""
 
 from __future__ import annotations
 
@@ -11,26 +11,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkpointed_fits import FITS, begun, content, listing, make_model, pictures, weights
 from safetensors import safe_open
+from sklearn.base import clone
 
-from dikmeans import DIKMeans
-from dikmeans.registration import Adam, make_measure
-from dikmeans.kmeans import CheckpointError, swaps
-from dikmeans.checkpoint.store import Checkpoint
-from dikmeans.checkpoint.folder import FORMAT, LOCK, MANIFEST
-from dikmeans.kmeans.population import Population
-from dikmeans.monitoring.progress import FitListener, listening
-from dikmeans.kmeans.task import Task
+from dikmeans.checkpoint.folder import FORMAT, LOCK, MANIFEST, CheckpointError
+from dikmeans.checkpoint.store import FolderStore
 from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
+from dikmeans.kmeans import swaps
+from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.schedule import PhaseKind
+from dikmeans.registration import Adam, QuasiNewton
+from tests.checkpoint.checkpointed_fits import (
+    FITS,
+    begun,
+    content,
+    listing,
+    make_model,
+    pictures,
+    weights,
+)
+from tests.helpers import build_measure
 
 pytestmark = pytest.mark.usefixtures("fast_disk")
 
 
 def checkpoints_of(monkeypatch, model, X, folder: Path, **fit) -> list[Path]:
-    """Fit with a checkpoint; a copy of every state its folder was in."""
+    """Fit with a checkpoint; returns a copy of every state its folder was in."""
     copies: list[Path] = []
-    write = Checkpoint._write
+    write = FolderStore._write
 
     def write_and_copy(self, *args, **kwargs):
         write(self, *args, **kwargs)
@@ -38,7 +46,7 @@ def checkpoints_of(monkeypatch, model, X, folder: Path, **fit) -> list[Path]:
         shutil.copytree(folder, copies[-1])
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "_write", write_and_copy)
+        patch.setattr(FolderStore, "_write", write_and_copy)
         model.fit(X, checkpoint=folder, **fit)
     return copies
 
@@ -48,15 +56,15 @@ class Enough(Exception):  # noqa: N818 -- ends a fit, as a kill would
 
 
 def next_checkpoint(monkeypatch, model, X, folder: Path, **fit) -> None:
-    """Go on from a checkpoint until the next one is there."""
-    write = Checkpoint._write
+    """Continue from a checkpoint until the next one is written."""
+    write = FolderStore._write
 
     def write_and_die(self, *args, **kwargs):
         write(self, *args, **kwargs)
         raise Enough
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "_write", write_and_die)
+        patch.setattr(FolderStore, "_write", write_and_die)
         with pytest.raises(Enough):
             model.fit(X, checkpoint=folder, **fit)
 
@@ -87,20 +95,20 @@ def test_from_every_checkpoint_the_next_one_follows_to_the_last_bit(name, X, tmp
     expected = content(make_model(name).fit(X, **fit))
     phases = [phase for phase, *_ in expected["history"]]
     if name == "tps":
-        assert phases.count("after a swap") > 1
-        assert {"search", "usual deformations", "all images"} <= set(phases)
+        assert phases.count(PhaseKind.SWAPS.value) > 1
+        assert {"search", "shared prior", "relearning", "all images"} <= set(phases)
     copies = checkpoints_of(monkeypatch, make_model(name), X, tmp_path / "c", **fit)
     assert len(copies) >= 1 + len(phases) + make_model(name).n_init
     middle, last = copies[len(copies) // 2], copies[-1]
     shutil.copytree(middle, tmp_path / "middle")
-    for here, after in pairwise(copies):
-        next_checkpoint(monkeypatch, make_model(name), X, here, **fit)
-        assert meaning(here) == meaning(after), here
+    for before, after in pairwise(copies):
+        next_checkpoint(monkeypatch, make_model(name), X, before, **fit)
+        assert meaning(before) == meaning(after), before
     assert content(make_model(name).fit(X, checkpoint=tmp_path / "middle", **fit)) == expected
     assert content(make_model(name).fit(X, checkpoint=last, **fit)) == expected
 
 
-def test_with_given_centroids_in_colour_and_double_precision_too(tmp_path, monkeypatch):
+def test_with_given_centroids_in_color_and_double_precision_too(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.stack(
         [np.repeat(pictures()[:40, :, :, None], 3, axis=3) * rng.uniform(0.2, 1, 3)][0], dtype=float
@@ -139,7 +147,7 @@ def test_threads_and_words_may_change_on_the_way(X, tmp_path):
 def test_a_finished_fit_is_read_not_made_again(X, tmp_path, monkeypatch):
     expected = content(make_model("none").fit(X, checkpoint=tmp_path / "c"))
     before = listing(tmp_path / "c")
-    monkeypatch.setattr(Task, "assign", lambda *_, **__: pytest.fail("it worked"))
+    monkeypatch.setattr(Dataset, "assign", lambda *_, **__: pytest.fail("it worked"))
     assert content(make_model("none").fit(X, checkpoint=tmp_path / "c")) == expected
     assert listing(tmp_path / "c") == before
     assert sorted(before) == sorted(
@@ -151,20 +159,15 @@ def test_ctrl_c_keeps_the_best_so_far_and_the_checkpoint_goes_on(X, tmp_path):
     model = make_model()
     folder = begun(model, X, tmp_path / "c", iterations=5)
     assert model.history_.stopped == "interrupted"
-    assert model.n_iter_ == 5
+    assert len(model.history_.iterations) == 5
     np.testing.assert_array_equal(model.labels_, model.predict(X))
-    resumed = make_model()
-    with listening(resumed, heard := Listening()):
-        resumed.fit(X, checkpoint=folder)
+    events = []
+    resumed = make_model().fit(X, checkpoint=folder, progress=events.append)
     assert content(resumed) == content(make_model().fit(X))
-    assert heard.resumed == 5
-
-
-class Listening(FitListener):
-    resumed = 0
-
-    def resume(self, iterations):
-        self.resumed = len(iterations)
+    assert [event.resumed for event in events] == [True] + [False] * (len(events) - 1)
+    assert len(events[0].history) == 5
+    assert events[0].record is None
+    assert [record.inertia for record in events[0].history] == model.history_.inertia
 
 
 @pytest.mark.parametrize(
@@ -172,12 +175,12 @@ class Listening(FitListener):
     [
         ({"n_clusters": 6}, lambda X: X, "n_clusters was 5 and is 6"),
         ({"random_state": 2}, lambda X: X, "random_state was 5 and is 2"),
-        ({"tol": 1e-3}, lambda X: X, "tol was 0.0001 and is 0.001"),
+        ({"search__tol": 1e-3}, lambda X: X, "'tol': 0.0001.* and is .*'tol': 0.001"),
         ({"solver": "adam"}, lambda X: X, "solver was 'quasi-newton' and is 'adam'"),
         ({"n_init": 3}, lambda X: X, "n_init was 2 and is 3"),
         ({"init": pictures()[:5]}, lambda X: X, "init was 'random' and is 'pictures"),
         (
-            {"max_iter": 5, "warp": "affine"},
+            {"max_iter": 5, "search__max_iter": 4, "warp": "affine"},
             lambda X: X,
             "max_iter was 4 and is 5; warp was 'tps'",
         ),
@@ -194,7 +197,7 @@ def test_a_checkpoint_of_another_fit_is_refused_with_the_difference(
     before = listing(folder)
     model = make_model(**parameters)
     with pytest.raises(
-        CheckpointError, match=f"checkpoint of another fit: .*{message}.*To go on with"
+        CheckpointError, match=f"checkpoint of another fit: .*{message}.*To continue it"
     ):
         model.fit(data(X), checkpoint=folder)
     assert listing(folder) == before
@@ -222,31 +225,31 @@ def rewrite(folder: Path, **changes) -> None:
     write_tensor_file(folder / MANIFEST, FORMAT, header["version"], {**header, **changes}, tensors)
 
 
-def state_of(folder: Path) -> Path:
-    return next(folder.glob("state-*"))
+def fits_of(folder: Path) -> Path:
+    return next(folder.glob("fits-*"))
 
 
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (lambda c: (c / MANIFEST).write_bytes(b"garbage"), "damaged or not a checkpoint"),
-        (lambda c: (c / MANIFEST).write_bytes(b""), "damaged or not a checkpoint"),
+        (lambda c: (c / MANIFEST).write_bytes(b"garbage"), "damaged, or not a checkpoint"),
+        (lambda c: (c / MANIFEST).write_bytes(b""), "damaged, or not a checkpoint"),
         (lambda c: (c / MANIFEST).unlink(), "checkpoint.safetensors is missing"),
-        (lambda c: os.truncate(c / MANIFEST, 9000), "damaged or not a checkpoint"),
+        (lambda c: os.truncate(c / MANIFEST, 9000), "damaged, or not a checkpoint"),
         (lambda c: flip(c / MANIFEST, -1), "damaged: its content does not have the checksum"),
         (lambda c: rewrite(c, version=99), "has format version 99"),
         (lambda c: rewrite(c, format="dikmeans-model"), "but not a checkpoint of a fit"),
-        (lambda c: rewrite(c, run={}), "is damaged: KeyError"),
+        (lambda c: rewrite(c, run={}), "is a damaged checkpoint: KeyError"),
         (lambda c: rewrite(c, seeds=[1]), "1 seeds for 2 runs"),
         (
             lambda c: rewrite(c, finished={"runs": 2, "iterations": 0, "best": None}),
             "names no best run",
         ),
-        (lambda c: rewrite(c, fingerprint=None), "is damaged: TypeError"),
-        (lambda c: state_of(c).unlink(), r"a file is missing: There is no file .*state-"),
-        (lambda c: state_of(c).write_bytes(b"x" * 100), r"state-\d+.safetensors is damaged"),
-        (lambda c: flip(state_of(c), -7), r"state-\d+.safetensors is damaged: .* checksum"),
-        (lambda c: shutil.copy(c / MANIFEST, state_of(c)), "but not a state of a fit"),
+        (lambda c: rewrite(c, fingerprint=None), "is a damaged checkpoint: TypeError"),
+        (lambda c: fits_of(c).unlink(), r"a file is missing: There is no file .*fits-"),
+        (lambda c: fits_of(c).write_bytes(b"x" * 100), r"fits-[\d-]+.safetensors: damaged"),
+        (lambda c: flip(fits_of(c), -7), r"fits-[\d-]+.safetensors: damaged: .* checksum"),
+        (lambda c: shutil.copy(c / MANIFEST, fits_of(c)), "but not a state of a fit"),
     ],
 )
 def test_a_damaged_checkpoint_is_refused_and_left_alone(X, tmp_path, harm, message):
@@ -256,18 +259,23 @@ def test_a_damaged_checkpoint_is_refused_and_left_alone(X, tmp_path, harm, messa
     with pytest.raises(CheckpointError, match=message) as refused:
         make_model().fit(X, checkpoint=folder)
     assert str(folder) in str(refused.value)
-    assert "To start anew, use another folder, or delete this one." in str(refused.value)
+    assert "To start again, use another folder, or delete this one." in str(refused.value)
     assert listing(folder) == before
 
 
-def test_the_state_of_other_images_is_refused(X, tmp_path):
-    population = Population(X[:, None], np.ones(90))
-    task = population.under(make_measure((8, 8), warp="none"), unit_norm=False, n_jobs=1)
-    names = population.write_state(task.assign(task.images[:3]), tmp_path, 7)
-    again = population.read_state(tmp_path, names, task.images[:3])
-    np.testing.assert_array_equal(again.fits.costs, task.assign(task.images[:3]).fits.costs)
+def test_the_alignments_of_other_images_are_refused(X, tmp_path):
+    dataset, measure = (
+        Dataset.in_memory(X[:, None].astype(float)),
+        build_measure((8, 8), warp="none"),
+    )
+    first = X[:4, None].astype(float)
+    clustering = dataset.assign(measure, first[:3])
+    names = dataset.write_fits(clustering, tmp_path, 7)
+    again = dataset.read_clustering(tmp_path, names, first[:3])
+    assert again.inertia == clustering.inertia
+    np.testing.assert_array_equal(again.fits[0].costs, clustering.fits[0].costs)
     with pytest.raises(TensorFileError, match="does not hold the alignments of 90 images with 4"):
-        population.read_state(tmp_path, names, task.images[:4])
+        dataset.read_clustering(tmp_path, names, first)
 
 
 def test_no_checkpoint_no_files(X, tmp_path, monkeypatch):
@@ -276,9 +284,13 @@ def test_no_checkpoint_no_files(X, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_solver_of_the_users_own_cannot_be_put_down(X, tmp_path):
-    class Mine(Adam):
-        pass
-
-    with pytest.raises(ValueError, match="cannot be saved"):
-        DIKMeans(2, solver=Mine(), max_iter=1).fit(X[:20], checkpoint=tmp_path / "c")
+@pytest.mark.parametrize("solver", [QuasiNewton(evaluations=5), Adam(steps=5)])
+def test_a_solver_with_its_own_parameters_is_part_of_the_fit(X, tmp_path, solver):
+    folder = begun(make_model("affine", solver=solver), X, tmp_path / "c")
+    resumed = make_model("affine", solver=clone(solver)).fit(X, checkpoint=folder)
+    assert content(resumed) == content(make_model("affine", solver=solver).fit(X))
+    other = clone(solver).set_params(
+        **dict.fromkeys({"steps", "evaluations"} & vars(solver).keys(), 6)
+    )
+    with pytest.raises(CheckpointError, match=r"solver was .*: 5.* and is .*: 6"):
+        make_model("affine", solver=other).fit(X, checkpoint=folder)

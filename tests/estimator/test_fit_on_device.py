@@ -1,4 +1,4 @@
-"""`DIKMeans` on a device of PyTorch's: the clusters are those of the compiled fit, the file forgets it."""
+"""`DIKMeans` on a device: the clusters of the compiled fit, and files that forget the device."""
 
 import pickle
 import sys
@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 
 from dikmeans import DIKMeans
+from dikmeans.registration import Adam, QuasiNewton
+from tests.helpers import quick
 
 pytest.importorskip("torch")
 
@@ -22,10 +23,10 @@ def few_slots(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def digits():
-    """The digits 0 to 4 of scikit-learn (8 x 8 pixels), 30 of each, and a first centroid for each."""
-    X, y = load_digits(return_X_y=True)
-    by_class = np.stack([X[y == c][:31] for c in range(5)]).reshape(5, 31, 8, 8)
+def digits(tiny_digits):
+    """The digits 0 to 4 (8 x 8 pixels), 30 of each, and a first centroid for each."""
+    X, y = tiny_digits
+    by_class = np.stack([X[y == c][:31] for c in range(5)]).astype(np.float64)
     return by_class[:, 1:].reshape(-1, 8, 8), by_class[:, 0]
 
 
@@ -34,9 +35,11 @@ def digits():
     [
         pytest.param({}, id="learned"),
         pytest.param({"warp": "affine"}, id="affine"),
-        pytest.param({"stiffness": "uniform"}, id="uniform", marks=pytest.mark.slow),
         pytest.param(
-            {"direction": "image-to-centroid", "unit_norm_centroids": True, "smoothness": 1.0},
+            {"search__deformation_prior": "bending"}, id="bending", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            {"direction": "image-to-centroid", "smoothness": 1.0},
             id="image-to-centroid",
             marks=pytest.mark.slow,
         ),
@@ -45,14 +48,14 @@ def digits():
 def test_the_clusters_are_those_of_the_compiled_fit(measure, digits):
     X, first = digits
     compiled, device = (
-        DIKMeans(5, init=first, max_iter=4, device=device, **measure).fit(X)
+        quick(n_clusters=5, init=first, solver=QuasiNewton(device=device), **measure).fit(X)
         for device in (None, "cpu")
     )
     assert (device.labels_ == compiled.labels_).mean() >= 0.98
     assert device.inertia_ == pytest.approx(compiled.inertia_, rel=0.03)
     np.testing.assert_array_equal(device.predict(X), device.labels_)
     # and with the same centroids the same decisions
-    by_device = clone_fitted(compiled).set_params(device="cpu").predict(X)
+    by_device = clone_fitted(compiled).set_params(solver__device="cpu").predict(X)
     assert (by_device == compiled.labels_).mean() >= 0.98
 
 
@@ -60,11 +63,15 @@ def clone_fitted(model):
     return pickle.loads(pickle.dumps(model))
 
 
-def test_curriculum_swaps_and_seeds_work_on_a_device(digits):
+def test_warm_up_swaps_and_prototypes_work_on_a_device(digits):
     X, _ = digits
     weights = np.linspace(0.5, 1.5, 60)
-    model = DIKMeans(
-        2, n_swaps=1, max_iter=2, init="measure-k-means++", random_state=0, device="cpu"
+    model = quick(
+        n_clusters=2,
+        search__n_swaps=1,
+        max_iter=2,
+        n_prototypes=2,
+        solver=QuasiNewton(device="cpu"),
     )
     model.fit(X[:60], sample_weight=weights)
     assert set(model.labels_) == {0, 1}
@@ -72,7 +79,7 @@ def test_curriculum_swaps_and_seeds_work_on_a_device(digits):
     np.testing.assert_array_equal(again.cluster_centers_, model.cluster_centers_)
     phases = {}
     for iteration in model.history_.iterations:
-        phases.setdefault(iteration.phase, []).append(iteration.distortion)
+        phases.setdefault(iteration.phase, []).append(iteration.inertia)
     assert len(phases) > 3
     assert all(np.all(np.diff(fall) <= 1e-6 * fall[0]) for fall in phases.values())
 
@@ -80,7 +87,9 @@ def test_curriculum_swaps_and_seeds_work_on_a_device(digits):
 def test_the_published_algorithm_runs_on_a_device(digits):
     X, first = digits
     compiled, device = (
-        DIKMeans.as_published(5, landmarks=3, steps=5, max_iter=2, init=first, device=device).fit(X)
+        DIKMeans.as_published(5, landmarks=3, steps=5, max_iter=2, init=first)
+        .set_params(solver__device=device)
+        .fit(X)
         for device in (None, "cpu")
     )
     assert (device.labels_ == compiled.labels_).mean() >= 0.98
@@ -90,35 +99,37 @@ def test_the_published_algorithm_runs_on_a_device(digits):
 def test_without_a_warp_a_device_changes_nothing(digits):
     X, first = digits
     models = [
-        DIKMeans(5, warp="none", init=first, device=device).fit(X) for device in (None, "cpu")
+        DIKMeans(5, warp="none", init=first, solver=QuasiNewton(device=device)).fit(X)
+        for device in (None, "cpu")
     ]
     np.testing.assert_array_equal(models[0].cluster_centers_, models[1].cluster_centers_)
 
 
 def test_a_model_from_a_device_is_read_where_there_is_no_pytorch(digits, tmp_path, monkeypatch):
     X, first = digits
-    model = DIKMeans(5, init=first, max_iter=1, device="cpu").fit(X[:40])
+    solver = QuasiNewton(evaluations=12, device="cpu")
+    model = quick(n_clusters=5, init=first, max_iter=1, solver=solver).fit(X[:40])
     model.save(tmp_path / "model")
     monkeypatch.setitem(sys.modules, "torch", None)
     copy = DIKMeans.load(tmp_path / "model")
-    assert copy.device is None
+    assert copy.solver.get_params() == {**solver.get_params(), "device": None}
+    assert copy.solver_.device is None
     np.testing.assert_array_equal(copy.cluster_centers_, model.cluster_centers_)
     assert (copy.predict(X[:40]) == model.labels_).mean() >= 0.95
 
 
-def test_a_device_is_a_parameter_like_others():
-    model = DIKMeans(device="cuda:1")
-    assert clone(model).get_params()["device"] == "cuda:1"
+@pytest.mark.parametrize("solver", [QuasiNewton, Adam])
+def test_a_device_is_a_parameter_of_the_solver_like_others(solver):
+    model = DIKMeans(solver=solver(device="cuda:1"))
+    assert clone(model).get_params()["solver__device"] == "cuda:1"
     assert "device='cuda:1'" in repr(model)
+    assert "device" not in model.get_params(deep=False)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"device": "gpu"}, "device='gpu': expected 'cuda'"),
-        ({"device": 0}, "'device' parameter of DIKMeans must be"),
-    ],
+    ("device", "message"),
+    [("gpu", "device='gpu': expected 'cuda'"), (0, "device=0: expected None or a device")],
 )
-def test_mistakes_are_said_before_any_work(parameters, message, digits):
+def test_mistakes_are_said_before_any_work(device, message, digits):
     with pytest.raises(ValueError, match=message):
-        DIKMeans(5, **parameters).fit(digits[0])
+        DIKMeans(5, solver=QuasiNewton(device=device)).fit(digits[0])

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dikmeans import atomic
+from dikmeans.io import atomic
 from dikmeans.io.atomic import atomic_folder, check_can_make
 
 

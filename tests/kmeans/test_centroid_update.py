@@ -1,4 +1,4 @@
-"""The centroid update: it never raises the distortion, and it is the best there is."""
+"""The centroid update: it never raises the inertia, and it is the best there is."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-import reference
-from dikmeans.registration import bulk, make_measure
-from dikmeans.kmeans.centroid_update import Members, _add_in_order, _unpad, move, rule_for
 from dikmeans.images import scale_to_unit_norm
-from dikmeans.registration.sampling import back_project, pad
+from dikmeans.kmeans.centroid_update import Members, _add_in_order, gather_sums, move_centroids
+from dikmeans.registration import batches
+from dikmeans.registration.sampling import pad, unpad
+from tests import reference
+from tests.helpers import build_measure
 
 BORDERS = ["zero", "edge"]
 DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
@@ -18,22 +19,20 @@ DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
 seeds = st.integers(0, 2**32 - 1)
 
 
-def update(measure, members, centroids, unit_norm=False, n_jobs=1):
+def update(measure, members, centroids, n_jobs=1):
     """The update of images in memory."""
-    rule = rule_for(measure)
-    return move(
-        measure, centroids, lambda c: rule.gather(measure, members, c, n_jobs), unit_norm=unit_norm
-    )
+    return move_centroids(measure, centroids, lambda c: gather_sums(measure, members, c, n_jobs))
 
 
 class Scene:
-    """Random pictures, warps, weights and labels, and their distortion from the definition."""
+    """Random pictures, warps, weights and labels, and their inertia from the definition."""
 
     def __init__(
         self, direction, border="zero", shape=(7, 9), warp="tps", n_channels=2, seed=0, reach=0.15
     ):
         rng = np.random.default_rng(seed)
-        self.measure = make_measure(shape, direction=direction, border=border, warp=warp)
+        self.words = {"direction": direction, "border": border, "warp": warp}
+        self.measure = build_measure(shape, **self.words)
         n, self.k = 12, 3
         self.images = rng.random((n, n_channels, *shape)).astype(np.float32)
         self.centroids = rng.random((self.k, n_channels, *shape)).astype(np.float32)
@@ -46,12 +45,13 @@ class Scene:
     def update(self, centroids=None, unit_norm=False, **options):
         centroids = self.centroids if centroids is None else centroids
         members = self.members(slice(None))._replace(weights=options.pop("weights", self.weights))
-        return update(self.measure, members, centroids, unit_norm, **options)
+        measure = build_measure(centroids.shape[2:], unit_norm=unit_norm, **self.words)
+        return update(measure, members, centroids, **options)
 
     def members(self, part):
         return Members(self.images[part], self.weights[part], self.labels[part], self.deltas[part])
 
-    def distortion(self, centroids, weights=None):
+    def inertia(self, centroids, weights=None):
         total = 0.0
         weights = self.weights if weights is None else weights
         for x, w, k, matrix in zip(self.images, weights, self.labels, self.matrices, strict=True):
@@ -71,24 +71,24 @@ class Scene:
     border=st.sampled_from(BORDERS),
     unit=st.booleans(),
 )
-def test_the_update_never_raises_the_distortion(seed, direction, border, unit):
+def test_the_update_never_raises_the_inertia(seed, direction, border, unit):
     scene = Scene(direction, border, shape=(5, 6), seed=seed, reach=0.3)
     before = scale_to_unit_norm(scene.centroids) if unit else scene.centroids
     after = scene.update(before, unit_norm=unit)
-    assert scene.distortion(after) <= scene.distortion(before) * (1 + 1e-6)
-    assert scene.distortion(after) < scene.distortion(before)  # from a random start it gains
+    assert scene.inertia(after) <= scene.inertia(before) * (1 + 1e-6)
+    assert scene.inertia(after) < scene.inertia(before)  # from a random start it gains
     if unit:
         np.testing.assert_allclose((after.astype(float) ** 2).sum(axis=(1, 2, 3)), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_repeating_the_update_never_raises_the_distortion_either(direction, unit):
+def test_repeating_the_update_never_raises_the_inertia_either(direction, unit):
     scene = Scene(direction)
     here = scale_to_unit_norm(scene.centroids) if unit else scene.centroids
     for _ in range(20):
         there = scene.update(here, unit_norm=unit)
-        assert scene.distortion(there) <= scene.distortion(here) * (1 + 1e-6)
+        assert scene.inertia(there) <= scene.inertia(here) * (1 + 1e-6)
         here = there
 
 
@@ -106,7 +106,7 @@ def test_image_to_centroid_it_is_the_weighted_mean_of_the_warped_images(border, 
     # nothing near it is better
     for seed in range(5):
         noise = 0.01 * np.random.default_rng(seed).normal(size=updated.shape)
-        assert scene.distortion(updated + noise) > scene.distortion(updated)
+        assert scene.inertia(updated + noise) > scene.inertia(updated)
 
 
 def test_image_to_centroid_with_unit_norm_it_is_the_mean_brought_to_the_sphere():
@@ -182,11 +182,11 @@ def test_a_cluster_without_members_or_without_weight_keeps_its_centroid(directio
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_threads_and_chunks_do_not_show(direction, monkeypatch):
+def test_threads_and_batches_do_not_show(direction, monkeypatch):
     scene = Scene(direction)
     expected = scene.update(n_jobs=1)
     for pixels in (1, 300):
-        monkeypatch.setattr(bulk, "CHUNK_PIXELS", pixels)
+        monkeypatch.setattr(batches.batches, "__defaults__", (pixels,))
         for n_jobs in (1, 2, 3):
             np.testing.assert_array_equal(scene.update(n_jobs=n_jobs), expected)
 
@@ -216,24 +216,11 @@ def test_add_in_order_adds_weighted_pictures_to_their_clusters(seed):
 @pytest.mark.parametrize("border", BORDERS)
 def test_back_project_is_the_transposed_warp_of_residuals_and_of_ones(border):
     scene = Scene("centroid-to-image", border)
-    templates = pad(scene.centroids, border)
-    push, mass = np.zeros(templates.shape), np.zeros((3, templates.shape[2]))
     targets = scene.images.reshape(12, 2, -1)
-    everyone = np.arange(12)
-    back_project(
-        scene.measure.sampler,
-        templates,
-        targets,
-        everyone,
-        scene.labels,
-        scene.weights,
-        scene.deltas,
-        push,
-        mass,
+    push, mass = scene.measure.back_project(
+        scene.centroids, scene.images, scene.labels, scene.weights, scene.deltas, 1
     )
-    sides = reference.pad_sides((7, 9))
-    push = _unpad(push.reshape(3, 2, *sides), border).reshape(3, 2, -1)
-    mass = _unpad(mass.reshape(3, 1, *sides), border).reshape(3, -1)
+    push, mass = push.reshape(3, 2, -1), mass.reshape(3, -1)
     for k in range(3):
         members = np.flatnonzero(scene.labels == k)
         mu = scene.centroids[k].reshape(2, -1).astype(float)
@@ -250,10 +237,9 @@ def scene_members(scene, members):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_sums_over_parts_of_the_images_add_up_to_those_over_all(direction):
     scene = Scene(direction)
-    rule = rule_for(scene.measure)
     parts = [slice(0, 12), slice(0, 5), slice(5, 12)]
     whole, first, second = (
-        rule.gather(scene.measure, scene.members(part), scene.centroids, 1) for part in parts
+        gather_sums(scene.measure, scene.members(part), scene.centroids, 1) for part in parts
     )
     both = first + second
     np.testing.assert_allclose(both.pictures, whole.pictures, rtol=1e-12, atol=1e-12)
@@ -270,12 +256,12 @@ def test_unpad_is_the_adjoint_of_pad(seed, border, rows, columns):
     a = rng.normal(size=(2, 3, rows, columns)).astype(np.float32)
     b = rng.normal(size=(2, 3, *reference.pad_sides((rows, columns))))
     left = (pad(a, border).reshape(b.shape) * b).sum()
-    np.testing.assert_allclose((a * _unpad(b, border)).sum(), left, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose((a * unpad(b, border)).sum(), left, rtol=1e-9, atol=1e-9)
 
 
 def test_no_warp_averages_the_images_in_double_precision():
     rng = np.random.default_rng(0)
-    measure = make_measure((4, 5), warp="none")
+    measure = build_measure((4, 5), warp="none")
     images, labels, weights = rng.random((9, 1, 4, 5)), np.arange(9) % 2, rng.random(9)
     members = Members(images, weights, labels, np.zeros((9, 2, 0), np.float32))
     updated = update(measure, members, np.zeros((2, 1, 4, 5)))

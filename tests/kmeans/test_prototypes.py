@@ -1,4 +1,4 @@
-"""Clusters with several forms: when they are divided, what stays as it was, what is read off them."""
+"""Clusters with several prototypes: when they are divided, and what stays as it was."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans import DIKMeans
-from dikmeans.registration.result import costs_of_clusters
+from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.lloyd import descend
 from dikmeans.kmeans.prototypes import (
-    AUTO_FORMS,
-    MEMBERS_IF_ASKED,
-    ONE_FORM,
+    AUTO_PROTOTYPES,
+    MIN_MEMBERS_IF_ASKED,
+    ONE_PROTOTYPE,
     divide_clusters,
     prototype_rule,
 )
-from dikmeans.kmeans.lloyd import lloyd
-from dikmeans.monitoring.progress import FitListener, listening
-from dikmeans.kmeans.run import StopRequested
-from dikmeans.paper import clustering_accuracy
+from dikmeans.registration.result import cluster_costs
+from tests import helpers
+from tests.helpers import build_measure
+from tests.reference import clustering_accuracy
 
 
 def quick(**parameters) -> DIKMeans:
-    return DIKMeans(
-        **{"n_clusters": 3, "random_state": 0, "n_swaps": 0, "max_iter": 10, **parameters}
-    )
+    """Three clusters, found without swaps."""
+    return helpers.quick(**{"n_clusters": 3, "search__n_swaps": 0, "max_iter": 10, **parameters})
 
 
 @pytest.fixture(scope="module")
 def digits(real_digits):
     """150 digits of three classes, with their labels."""
     X, y = real_digits
-    some = np.flatnonzero(np.isin(y, (0, 1, 7)))[:150]
-    return X[some], y[some]
+    chosen = np.flatnonzero(np.isin(y, (0, 1, 7)))[:150]
+    return X[chosen], y[chosen]
 
 
 @pytest.fixture(scope="module")
@@ -48,40 +48,42 @@ def divided(digits):
     return quick(n_prototypes=3).fit(digits[0])
 
 
-def test_there_are_as_many_clusters_as_asked_for_and_the_forms_of_each_lie_together(divided):
+def test_there_are_as_many_clusters_as_asked_for_and_the_prototypes_of_each_lie_together(divided):
     assert divided.prototypes_.shape == (9, 28, 28)
     np.testing.assert_array_equal(divided.prototype_clusters_, np.repeat([0, 1, 2], 3))
     assert divided.cluster_centers_.shape == (3, 28, 28)
     assert set(divided.labels_) == {0, 1, 2}
 
 
-def test_a_clusters_centroid_is_the_form_that_had_most_members_when_it_was_divided(
+def test_a_clusters_centroid_is_the_prototype_that_had_most_members_when_it_was_divided(
     digits, whole, divided
 ):
-    # most images stay with the form they had then
+    # most images stay with the prototype they had then
     weights = divided.prototype_weights_.reshape(3, 3)
     assert (weights[:, 0] >= 0.8 * weights.max(axis=1)).all()
     np.testing.assert_array_equal(divided.cluster_centers_, divided.prototypes_[::3])
     np.testing.assert_array_equal(divided.cluster_weights_, np.bincount(divided.labels_))
 
 
-def test_with_one_form_nothing_is_divided(whole):
+def test_with_one_prototype_nothing_is_divided(whole):
     np.testing.assert_array_equal(whole.prototypes_, whole.cluster_centers_)
     np.testing.assert_array_equal(whole.prototype_clusters_, [0, 1, 2])
 
 
-def test_forms_fit_better_than_whole_clusters_and_leave_most_images_where_they_were(whole, divided):
+def test_prototypes_fit_better_than_whole_clusters_and_leave_most_images_where_they_were(
+    whole, divided
+):
     assert divided.inertia_ < 0.95 * whole.inertia_
     assert clustering_accuracy(whole.labels_, divided.labels_) > 0.9
     # until the clusters are divided the two fits are one
-    assert [i.distortion for i in divided.history_.iterations] == [
-        i.distortion for i in whole.history_.iterations
+    assert [i.inertia for i in divided.history_.iterations] == [
+        i.inertia for i in whole.history_.iterations
     ]
     np.testing.assert_array_equal(divided.deformation_precision_, whole.deformation_precision_)
 
 
-def test_crossed_and_plain_shapes_of_one_cluster_become_its_forms():
-    """Bars, some with a dash across: no bend removes it, and the two become the forms of one cluster."""
+def test_crossed_and_plain_shapes_of_one_cluster_become_its_prototypes():
+    """Bars, some with a dash across, which no bend removes: two prototypes of one cluster."""
     rng = np.random.default_rng(0)
     X = np.zeros((80, 16, 16), np.float32)
     for i, picture in enumerate(X):
@@ -92,46 +94,54 @@ def test_crossed_and_plain_shapes_of_one_cluster_become_its_forms():
                 picture[7:9, column - 3 : column + 5] = 1
         else:
             picture[6:10, 3:13] = picture[3:13, 6:10] = 1
-    model = DIKMeans(2, n_prototypes=2, normalize="unit", random_state=0).fit(X)
+    model = DIKMeans(2, n_prototypes=2, preprocessing="unit-norm", random_state=0).fit(X)
     bars = model.labels_[20]
     if clustering_accuracy(np.arange(80) >= 40, model.labels_) < 1:
         pytest.fail("the clusters are not the two shapes")
-    forms = model.align(X[:40]).forms
+    prototypes = model.align(X[:40]).prototypes
     assert (model.labels_[:40] == bars).all()
-    assert len(set(forms[:15])) == 1
-    assert len(set(forms[15:])) == 1
-    assert forms[0] != forms[20]
+    assert len(set(prototypes[:15])) == 1
+    assert len(set(prototypes[15:])) == 1
+    assert prototypes[0] != prototypes[20]
 
 
 def test_labels_are_what_predict_says_and_the_cheapest_of_all_costs(digits, divided):
     X = digits[0]
     np.testing.assert_array_equal(divided.predict(X), divided.labels_)
-    costs = divided.decision_costs(X)
+    assignment = divided.assign(X)
+    np.testing.assert_array_equal(assignment.labels, divided.labels_)
+    np.testing.assert_array_equal(
+        divided.prototype_clusters_[assignment.prototypes], divided.labels_
+    )
+    assert assignment.costs.sum() == pytest.approx(divided.inertia_)
+    # all pairs refined to the end: no cheaper cluster than the one assigned, but for near-ties
+    costs = divided.transform(X)
     assert costs.shape == (len(X), 3)
+    np.testing.assert_allclose(costs.min(axis=1), assignment.costs, rtol=1e-5)
     np.testing.assert_array_equal(costs.argmin(axis=1), divided.labels_)
-    assert costs.min(axis=1).sum() == pytest.approx(divided.inertia_)
-    assert divided.transform(X).shape == (len(X), 3)
 
 
-def test_the_cost_to_a_cluster_is_that_of_its_cheapest_form():
+def test_the_cost_to_a_cluster_is_that_of_its_cheapest_prototype():
     costs = np.array([[4.0, 1.0, 3.0, 2.0], [1.0, 5.0, 0.5, 9.0]])
     np.testing.assert_array_equal(
-        costs_of_clusters(costs, np.array([0, 0, 1, 2])), [[1, 3, 2], [1, 0.5, 9]]
+        cluster_costs(costs, np.array([0, 0, 1, 2])), [[1, 3, 2], [1, 0.5, 9]]
     )
 
 
-def test_alignments_name_the_form_and_show_its_picture(digits, divided):
+def test_alignments_name_the_prototype_and_show_its_picture(digits, divided):
     alignments = divided.align(digits[0][:20])
     np.testing.assert_array_equal(alignments.labels, divided.labels_[:20])
-    np.testing.assert_array_equal(divided.prototype_clusters_[alignments.forms], alignments.labels)
+    np.testing.assert_array_equal(
+        divided.prototype_clusters_[alignments.prototypes], alignments.labels
+    )
     assert alignments.costs.shape == (20, 3)
     one = alignments[4]
-    assert (one.label, one.form) == (alignments.labels[4], alignments.forms[4])
-    # the warped picture is the form, bent: the identity would give the form itself
+    assert (one.label, one.prototype) == (alignments.labels[4], alignments.prototypes[4])
+    # the warped picture is the prototype, bent: the identity would give the prototype itself
     assert one.cost == pytest.approx(float((one.residual**2).sum()) + one.bending_cost, rel=1e-3)
 
 
-def test_an_image_can_be_aligned_with_another_cluster_by_its_cheapest_form(digits, divided):
+def test_an_image_can_be_aligned_with_another_cluster_by_its_cheapest_prototype(digits, divided):
     X = digits[0][:12]
     elsewhere = (divided.labels_[:12] + 1) % 3
     alignments = divided.align(X, labels=elsewhere)
@@ -140,16 +150,16 @@ def test_an_image_can_be_aligned_with_another_cluster_by_its_cheapest_form(digit
     np.testing.assert_allclose(alignments.cost, costs, rtol=1e-5)
 
 
-class TestHowManyForms:
-    def test_a_form_needs_members(self, real_digits):
+class TestHowManyPrototypes:
+    def test_a_prototype_needs_members(self, real_digits):
         model = quick(n_clusters=10, n_prototypes=4).fit(real_digits[0][:120])
-        sizes, forms = (
+        sizes, prototypes = (
             np.bincount(model.labels_, minlength=10),
             np.bincount(model.prototype_clusters_),
         )
-        assert forms.max() > 1
+        assert prototypes.max() > 1
         # a few images change their cluster once it is divided
-        assert (forms <= np.maximum(1, sizes // MEMBERS_IF_ASKED + 1)).all()
+        assert (prototypes <= np.maximum(1, sizes // MIN_MEMBERS_IF_ASKED + 1)).all()
 
     def test_auto_divides_large_clusters_only(self, real_digits):
         X = real_digits[0]
@@ -157,13 +167,14 @@ class TestHowManyForms:
         assert np.bincount(quick(n_clusters=2).fit(X[:200]).prototype_clusters_).max() == 4
 
     @pytest.mark.parametrize(
-        ("n_prototypes", "warp", "rule"), [("auto", "tps", AUTO_FORMS), ("auto", "none", ONE_FORM)]
+        ("n_prototypes", "warp", "rule"),
+        [("auto", "tps", AUTO_PROTOTYPES), ("auto", "none", ONE_PROTOTYPE)],
     )
-    def test_plain_k_means_is_not_divided_unless_asked(self, n_prototypes, warp, rule):
+    def test_k_means_is_not_divided_unless_asked(self, n_prototypes, warp, rule):
         assert prototype_rule(n_prototypes, warp) == rule
         assert prototype_rule(3, warp).most == 3
 
-    def test_k_means_can_have_forms_too(self, digits):
+    def test_k_means_can_have_prototypes_too(self, digits):
         model = quick(warp="none", n_prototypes=2).fit(digits[0])
         assert model.prototypes_.shape == (6, 28, 28)
         np.testing.assert_array_equal(model.predict(digits[0]), model.labels_)
@@ -174,7 +185,7 @@ class TestHowManyForms:
             quick(n_prototypes=n_prototypes).fit(digits[0])
 
 
-def test_images_without_weight_do_not_make_forms(digits):
+def test_images_without_weight_do_not_make_prototypes(digits):
     X = digits[0]
     weights = np.where(np.arange(len(X)) < 100, 1.0, 0.0)
     weighted = quick(n_prototypes=2, init=X[[0, 50, 99]]).fit(X, sample_weight=weights)
@@ -192,14 +203,14 @@ def test_with_given_centroids_nothing_is_left_to_chance(digits):
 
 
 @pytest.mark.parametrize("warp", ["none", "tps"])
-def test_copies_of_few_pictures_make_no_forms_without_members(warp):
+def test_copies_of_few_pictures_make_no_prototypes_without_members(warp):
     rng = np.random.RandomState(24)
     digits = load_digits().images
     few = digits[rng.choice(len(digits), 4, replace=False)]
     X = few[rng.randint(4, size=80)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer shapes than clusters
-        model = DIKMeans(3, warp=warp, n_prototypes=3, random_state=24, n_swaps=0).fit(X)
+        model = quick(warp=warp, n_prototypes=3, random_state=24, max_iter=100).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert len(model.prototypes_) <= 4
     assert (model.prototype_weights_ > 0).all()
@@ -210,28 +221,24 @@ def test_no_division_takes_more_iterations_than_allowed(digits, monkeypatch):
 
     def counted(*args, max_iter, **kwargs):
         allowed.append(max_iter)
-        return lloyd(*args, max_iter=max_iter, **kwargs)
+        return descend(*args, max_iter=max_iter, **kwargs)
 
-    monkeypatch.setattr("dikmeans.kmeans.prototypes.lloyd", counted)
-    quick(n_prototypes=2, max_iter=2).fit(digits[0])
+    monkeypatch.setattr("dikmeans.kmeans.prototypes.descend", counted)
+    quick(n_prototypes=2, max_iter=5, search__max_iter=2).fit(digits[0])
     assert allowed == [2, 2, 2]
 
 
 def test_an_interrupted_fit_keeps_whole_clusters(digits):
-    class Enough(FitListener):
-        def iteration(self, iteration):
-            raise StopRequested
-
     model = quick(n_prototypes=3)
-    with pytest.warns(ConvergenceWarning, match="stopped"), listening(model, Enough()):
-        model.fit(digits[0])
+    with pytest.warns(ConvergenceWarning, match="stopped"):
+        model.fit(digits[0], progress=lambda _: True)
     assert len(model.prototypes_) == 3
     np.testing.assert_array_equal(model.predict(digits[0]), model.labels_)
 
 
-def test_batches_move_the_forms(digits):
+def test_batches_move_the_prototypes(digits):
     X = digits[0]
-    model = quick(n_prototypes=2, search_size=100)
+    model = quick(n_prototypes=2, search__sample_size=100)
     model.partial_fit(X[:100])
     before, weights = model.prototypes_.copy(), model.prototype_weights_.sum()
     assert len(before) == 6
@@ -241,7 +248,7 @@ def test_batches_move_the_forms(digits):
     assert set(model.labels_) <= {0, 1, 2}
 
 
-def test_a_model_file_keeps_the_forms(tmp_path, digits, divided):
+def test_a_model_file_keeps_the_prototypes(tmp_path, digits, divided):
     divided.save(tmp_path / "model")
     copy = DIKMeans.load(tmp_path / "model")
     np.testing.assert_array_equal(copy.prototypes_, divided.prototypes_)
@@ -255,24 +262,20 @@ def test_the_division_depends_on_the_seed_alone(digits, divided):
     np.testing.assert_array_equal(again.prototypes_, divided.prototypes_)
 
 
-def test_a_cluster_without_members_has_one_form(digits, whole):
+def test_a_cluster_without_members_has_one_prototype(digits, whole):
     """Its picture, as it is."""
-    images = whole._check_images(digits[0], reset=False)
-    from dikmeans.kmeans.population import Population
-
-    task = Population(images, np.ones(len(images))).under(
-        whole._measure("tps"), unit_norm=False, n_jobs=1
-    )
+    images = whole.preprocessing_.apply(digits[0][:, None])
+    measure = build_measure((28, 28))
     nobody = np.zeros((1, 1, 28, 28), np.float32)
     nobody[0, 0, 0, 0] = 50
-    centroids = np.concatenate([whole._form_pictures().astype(np.float32), nobody])
-    forms = divide_clusters(
-        task,
+    centroids = np.concatenate([whole.prototypes_[:, None].astype(np.float32), nobody])
+    prototypes = divide_clusters(
+        Dataset.in_memory(images),
         centroids,
         prototype_rule(2, "tps"),
-        lambda clusters: task.measure,
+        lambda clusters: measure,
         5,
         np.random.RandomState(0),
     )
-    np.testing.assert_array_equal(forms.clusters, [0, 0, 1, 1, 2, 2, 3])
-    np.testing.assert_array_equal(forms.pictures[-1:], nobody)
+    np.testing.assert_array_equal(prototypes.clusters, [0, 0, 1, 1, 2, 2, 3])
+    np.testing.assert_array_equal(prototypes.pictures[-1:], nobody)

@@ -9,22 +9,22 @@ import pytest
 
 from dikmeans.kmeans import swaps
 
-HERE = SimpleNamespace(distortion=100.0, centroids=np.zeros((3, 1, 2, 2)))
+BEFORE = SimpleNamespace(inertia=100.0, centroids=np.zeros((3, 1, 2, 2)))
 
 
 @pytest.fixture
 def iterations(monkeypatch):
-    """Has a trial go through given distortions, one an iteration; returns how many it was given."""
+    """Has a trial go through given inertias, one per iteration; returns how many it was given."""
 
-    def follow(distortions):
-        states = [SimpleNamespace(distortion=d, number=i) for i, d in enumerate(distortions)]
+    def follow(inertias):
+        states = [SimpleNamespace(inertia=d, number=i) for i, d in enumerate(inertias)]
 
-        def lloyd(task, state, *, max_iter, tol):
-            return states[min(state.number + max_iter, len(states) - 1)], ""
+        def descend(dataset, measure, state, *, max_iter, tol):
+            return states[min(state.number + max_iter, len(states) - 1)]
 
-        monkeypatch.setattr(swaps, "lloyd", lloyd)
-        task = SimpleNamespace(reassign=lambda here, centroids, columns: states[0])
-        return swaps._try_swap(task, HERE, 0, 1, np.ones((2, 1, 2, 2))).number
+        monkeypatch.setattr(swaps, "descend", descend)
+        dataset = SimpleNamespace(realign=lambda *_: states[0])
+        return swaps._try_swap(dataset, None, BEFORE, 0, 1, np.ones((2, 1, 2, 2))).number
 
     return follow
 

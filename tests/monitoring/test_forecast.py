@@ -1,36 +1,29 @@
-"""Forecasts: the steps a run will take, the countdown during a fit, and the memory it needs."""
+"""Forecasts: the work of a schedule, the countdown during a fit, and the memory it needs."""
 
 from __future__ import annotations
 
 import tracemalloc
+from itertools import groupby
 
-import numpy as np
 import pytest
 
-from dikmeans import DIKMeans
-from dikmeans.kmeans import Iteration
-from dikmeans.kmeans.assignment import assign_images
+from dikmeans import DIKMeans, Search
+from dikmeans.kmeans.history import IterationRecord
+from dikmeans.kmeans.prototypes import ONE_PROTOTYPE
+from dikmeans.kmeans.schedule import Phase, PhaseKind, Schedule
+from dikmeans.monitoring.events import ProgressEvent
 from dikmeans.monitoring.forecast import (
-    USUAL_COLD_TO_WARM,
+    TYPICAL_COLD_TO_WARM,
+    TYPICAL_ITERATIONS,
     Countdown,
-    Step,
     forecast_seconds,
-    measure_unit_times,
-    steps_of_run,
+    n_pictures_to_time,
+    time_pairs,
+    workloads,
 )
-from dikmeans.monitoring.memory import estimate_memory, state_bytes
-from dikmeans.monitoring.progress import FitListener, listening
-
-
-class Names(FitListener):
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    def iteration(self, iteration: Iteration) -> None:
-        self.heard.append(iteration.phase)
-
-    def trial(self, number: int, most: int) -> None:
-        self.heard.append("swaps")
+from dikmeans.monitoring.memory import estimate_memory, fits_bytes
+from dikmeans.preprocessing import UnitNorm
+from tests.helpers import quick
 
 
 @pytest.mark.parametrize(
@@ -39,39 +32,68 @@ class Names(FitListener):
         {},
         {"warp": "affine"},
         {"warp": "none"},
-        {"curriculum": False},
-        {"n_swaps": 0, "search_size": 60},
-        {"n_swaps": 0, "stiffness": "uniform"},
+        {"search__warm_up": False},
+        {"search__n_swaps": 0, "search__sample_size": 60},
+        {"search__n_swaps": 0, "search__deformation_prior": "bending"},
+        {"init": "random", "n_prototypes": 1},
     ],
+    ids=str,
 )
-def test_a_fit_goes_through_the_steps_that_were_foretold(real_digits, parameters):
+def test_a_fit_goes_through_the_phases_that_were_announced(real_digits, parameters):
     X = real_digits[0][:120]
-    model = DIKMeans(3, random_state=0, **parameters)
-    listener = Names()
-    with listening(model, listener):
-        model.fit(X)
-    heard = list(
-        dict.fromkeys("swaps" if name == "after a swap" else name for name in listener.heard)
-    )
-    assert [*heard, "last look"] == [step.name for step in steps_of_run(model, len(X), X.shape[1:])]
-    assert not hasattr(model, "_fit_listener")
+    model = quick(n_clusters=3, **parameters)
+    announced = model.schedule_for(len(X), X.shape[1:])
+    events = []
+    model.fit(X, progress=events.append)
+    assert all(event.schedule == announced for event in events)
+    visited = [index for index, _ in groupby(event.phase_index for event in events)]
+    # swaps may have no promising trial; prototypes are divided between two events
+    silent = {
+        i
+        for i, phase in enumerate(announced.phases)
+        if phase.kind is PhaseKind.PROTOTYPES
+        or (phase.kind is PhaseKind.SWAPS and i not in visited)
+    }
+    assert visited == [i for i in range(len(announced.phases)) if i not in silent]
+    names = {phase.name for phase in announced.phases}
+    assert {record.phase for record in model.history_.iterations} <= names
 
 
 def test_a_sample_is_searched_and_everything_is_fitted():
-    steps = steps_of_run(DIKMeans(5, search_size=200), 1000, (28, 28))
-    assert {step.n_images for step in steps} == {200, 1000}
-    # with the alignments of the sample between the swaps and all images
-    assert [step.cold for step in steps if step.n_images == 1000] == [5000 + 2 * 200 * 5, 5000]
+    schedule = DIKMeans(5, search=Search(sample_size=200)).schedule_for(1000, (28, 28))
+    by_kind = {load.phase.kind: load for load in workloads(schedule)}
+    assert by_kind[PhaseKind.SEARCH].cold == by_kind[PhaseKind.SEARCH].warm == 200 * 5
+    assert by_kind[PhaseKind.ALL_IMAGES].cold == by_kind[PhaseKind.ALL_IMAGES].warm == 1000 * 5
+    assert by_kind[PhaseKind.ALL_IMAGES].iterations == TYPICAL_ITERATIONS[PhaseKind.ALL_IMAGES]
+    # 200 images of 5 clusters: 40 each, one prototype for every 25
+    assert by_kind[PhaseKind.ASSIGNMENT].cold == 1000 * 5
+    assert by_kind[PhaseKind.PROTOTYPES].cold == 200 * 5
+    many = DIKMeans(5, search=Search(sample_size=1000)).schedule_for(1000, (28, 28))
+    loads = {load.phase.kind: load for load in workloads(many)}
+    assert loads[PhaseKind.ASSIGNMENT].cold == 4 * 1000 * 5
+
+
+def test_no_phase_is_expected_to_take_more_iterations_than_it_may():
+    schedule = quick(max_iter=2, search__max_iter=1).schedule_for(500, (28, 28))
+    for load in workloads(schedule):
+        if load.phase.kind is PhaseKind.ALL_IMAGES:
+            assert load.iterations == 2
+        elif load.phase.max_iter and load.phase.kind is not PhaseKind.SWAPS:
+            assert load.iterations == 1
 
 
 def test_what_a_pair_takes_is_measured_for_every_warp_of_the_fit(real_digits):
     model = DIKMeans(3)
-    times = measure_unit_times(model, real_digits[0][:80], np.random.RandomState(0))
+    schedule = model.schedule_for(80, (28, 28))
+    n = n_pictures_to_time(80, (28, 28), 3)
+    pictures = real_digits[0][:n, None]
+    spec = model.measure_for(UnitNorm())
+    times = time_pairs(pictures, (28, 28), spec, schedule, 1)
     assert set(times) == {"none", "affine", "tps"}
     assert all(unit.cold > 0 and unit.warm > 0 for unit in times.values())
     assert times["none"].cold < times["tps"].cold
-    assert forecast_seconds(steps_of_run(model, 80, (28, 28)), times) > 0
-    assert not hasattr(model, "cluster_centers_")
+    assert forecast_seconds(workloads(schedule), times) > 0
+    assert not hasattr(model, "prototypes_")
 
 
 class FakeClock:
@@ -81,78 +103,93 @@ class FakeClock:
         return self.now
 
 
-STEPS = (
-    Step("search", "tps", n_images=10, cold=100, warm=100, usual=3),
-    Step("all images", "tps", n_images=20, cold=200, warm=200, usual=2),
-    Step("last look", "tps", n_images=20, cold=200, warm=0, usual=0),
+# 10 images in the sample, 20 in all, 10 clusters: 100 and 200 pairs
+SCHEDULE = Schedule(
+    n_clusters=10,
+    n_images=20,
+    sample_size=10,
+    phases=(
+        Phase(PhaseKind.SEARCH, "tps", max_iter=3),
+        Phase(PhaseKind.ALL_IMAGES, "tps", max_iter=2, on_sample=False),
+        Phase(PhaseKind.ASSIGNMENT, "tps", on_sample=False),
+    ),
+    prototypes=ONE_PROTOTYPE,
+    max_division_iter=3,
 )
+
+
+def an_event(phase_index, iteration, seconds=5.0, *, run=1, n_runs=1, resumed=False, history=()):
+    """An iteration that took some seconds, or a resumption."""
+    record = IterationRecord(SCHEDULE.phases[phase_index].name, 1.0, 10, 0, seconds)
+    return ProgressEvent(
+        run=run,
+        n_runs=n_runs,
+        schedule=SCHEDULE,
+        phase_index=phase_index,
+        iteration=iteration,
+        record=None if resumed else record,
+        resumed=resumed,
+        history=history or (record,) * iteration,
+    )
 
 
 def test_a_countdown_knows_nothing_before_it_has_seen_something_and_then_adds_up():
     clock = FakeClock()
-    countdown = Countdown(STEPS, clock)
-    countdown.begin_run(1, 1)
+    countdown = Countdown(SCHEDULE, clock)
     assert countdown.seconds_left() is None
     clock.now = 15.0  # ten seconds cold, five the first iteration: 0.1 and 0.05 a pair
-    countdown.iteration(Iteration("search", 1.0, 0, 5.0))
+    countdown(an_event(0, 1))
     # two more iterations; then 200 cold, twice 200 warm; then 200 cold
     assert countdown.seconds_left() == pytest.approx(2 * 5 + (20 + 2 * 10) + 20)
-    for _ in range(5):  # longer than usual: at least one more is to be expected
+    for number in range(2, 7):  # longer than usual: at least one more is to be expected
         clock.now += 5
-        countdown.iteration(Iteration("search", 1.0, 0, 5.0))
+        countdown(an_event(0, number))
     assert countdown.seconds_left() == pytest.approx(5 + 40 + 20)
 
 
 def test_runs_to_come_count_as_long_as_those_that_are_over():
     clock = FakeClock()
-    countdown = Countdown(STEPS, clock)
-    countdown.begin_run(1, 3)
+    countdown = Countdown(SCHEDULE, clock)
+    clock.now = 15.0
+    countdown(an_event(0, 1, n_runs=3))
     clock.now = 60.0
-    countdown.begin_run(2, 3)
-    clock.now = 70.0
-    assert countdown.seconds_left() == pytest.approx(50 + 60)
+    countdown(an_event(2, 0, n_runs=3))
+    clock.now = 75.0  # the first run took 60 seconds, or what is known of it
+    countdown(an_event(0, 1, run=2, n_runs=3))
+    first_run = countdown._run_seconds
+    rest = 2 * 5 + (20 + 2 * 10) + 20
+    assert countdown.seconds_left() == pytest.approx(rest + first_run[0], rel=0.3)
 
 
-def test_a_countdown_that_goes_on_knows_what_was_done_before():
+def test_a_countdown_that_continues_knows_what_was_done_before():
     clock = FakeClock()
-    countdown = Countdown(STEPS, clock)
-    countdown.begin_run(2, 2)
-    countdown.resume([Iteration("search", 1.0, 0, 5.0), Iteration("search", 1.0, 0, 5.0)])
-    assert (countdown.step.name, countdown.done) == ("search", 2)
-    warm, cold = 0.05, 0.05 * USUAL_COLD_TO_WARM
+    countdown = Countdown(SCHEDULE, clock)
+    done = tuple(an_event(0, 1).record for _ in range(2))
+    countdown(an_event(0, 2, run=2, n_runs=2, resumed=True, history=done))
+    warm, cold = 0.05, 0.05 * TYPICAL_COLD_TO_WARM
     # one more iteration; then 200 cold, twice 200 warm; then 200 cold
     assert countdown.seconds_left() == pytest.approx(100 * warm + 400 * cold + 400 * warm)
     clock.now = 5.0
-    countdown.iteration(Iteration("search", 1.0, 0, 5.0))
-    assert countdown.done == 3
+    countdown(an_event(0, 3, run=2, n_runs=2))
     clock.now = 50.0  # measured now: 35 seconds cold, ten the first iteration
-    countdown.iteration(Iteration("all images", 1.0, 0, 10.0))
+    countdown(an_event(1, 1, 10.0, run=2, n_runs=2))
     assert countdown.seconds_left() == pytest.approx(10 + 200 * 35 / 200)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"warp": "none"}, {"search_size": 100, "landmarks": 6}])
-def test_memory_is_foretold_within_a_factor_of_two(real_digits, parameters):
+@pytest.mark.parametrize("parameters", [{}, {"warp": "none"}, {"sample_size": 100, "landmarks": 6}])
+def test_memory_is_known_beforehand_within_a_factor_of_two(real_digits, parameters):
     X = real_digits[0]
-    model = DIKMeans(8, random_state=0, n_swaps=0, max_iter=1, n_jobs=1, **parameters)
+    nested = {("search__" * (name == "sample_size")) + name: v for name, v in parameters.items()}
+    model = quick(n_clusters=8, search__n_swaps=0, max_iter=1, n_jobs=1, **nested)
     model.fit(X[:20])  # compiled and imported before the count begins
     tracemalloc.start()
     model.fit(X)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    foretold = estimate_memory(len(X), (28, 28), 8, **parameters)
+    expected = estimate_memory(len(X), (28, 28), 8, **parameters)
     measured = peak + X.nbytes
-    assert foretold / 2 < measured < foretold * 2
+    assert expected / 2 < measured < expected * 2
 
 
-def test_the_state_is_costs_parameters_and_status():
-    assert state_bytes(60_000, 10, 16) == 60_000 * 10 * (8 + 2 * 16 * 4 + 1)
-
-
-def test_assignments_are_predictions_with_the_distance_to_the_second_choice(real_digits):
-    X = real_digits[0][:60]
-    model = DIKMeans(3, warp="none", random_state=0).fit(X)
-    labels, costs, margins = assign_images(model, X)
-    np.testing.assert_array_equal(labels, model.labels_)
-    ordered = np.sort(model.transform(X), axis=1)
-    np.testing.assert_allclose(costs, ordered[:, 0], rtol=1e-5)
-    np.testing.assert_allclose(margins, ordered[:, 1] - ordered[:, 0], rtol=1e-4, atol=1e-6)
+def test_alignments_are_costs_parameters_and_status():
+    assert fits_bytes(60_000, 10, 16) == 60_000 * 10 * (8 + 2 * 16 * 4 + 1)

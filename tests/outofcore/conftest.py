@@ -7,23 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
-from dikmeans.outofcore import population
+from dikmeans import estimator
 
 
 @pytest.fixture(scope="session")
-def pictures() -> np.ndarray:
+def pictures(tiny_digits) -> np.ndarray:
     """240 real digits of 8 x 8 pixels, float32."""
-    images = load_digits().images[:240].astype(np.float32)
-    images.flags.writeable = False
-    return images
+    return tiny_digits[0][:240]
 
 
 @pytest.fixture
 def small_shards(monkeypatch) -> None:
     """A local shard takes 70 images."""
-    monkeypatch.setattr(population, "images_per_shard", lambda *_: 70)
+    monkeypatch.setattr(estimator, "images_per_shard", lambda *_: 70)
 
 
 @pytest.fixture

@@ -7,21 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from dikmeans import DIKMeans
-from dikmeans.monitoring.progress import FitListener
+from dikmeans.kmeans.schedule import PhaseKind
+from tests import helpers
 
 
 def quick(**parameters) -> DIKMeans:
-    """A model that takes all steps of a run, and few iterations."""
+    """A model that goes through all phases of a run on a sample, in few iterations."""
     defaults = {
-        "n_clusters": 4,
-        "random_state": 0,
         "max_iter": 2,
-        "n_swaps": 1,
+        "search__n_swaps": 1,
         "n_prototypes": 2,
-        "search_size": 60,
+        "search__sample_size": 60,
         "n_jobs": 1,
     }
-    return DIKMeans(**{**defaults, **parameters})
+    return helpers.quick(**{**defaults, **parameters})
 
 
 def in_pieces(images: np.ndarray, size: int = 50) -> Iterator[np.ndarray]:
@@ -40,20 +39,24 @@ def assert_same_fit(one: DIKMeans, other: DIKMeans) -> None:
         i.phase for i in other.history_.iterations
     ]
     assert one.prototypes_.dtype == other.prototypes_.dtype
-    assert one.normalize_ == other.normalize_
+    assert one.preprocessing_.name == other.preprocessing_.name
+    assert one.choices_ == other.choices_
+    np.testing.assert_allclose(one.assignment_.costs, other.assignment_.costs, rtol=1e-4, atol=1e-6)
     assert one.labels_.dtype == other.labels_.dtype
 
 
-class AtIteration(FitListener):
-    """Does something after the first iteration over all images."""
+class AtIteration:
+    """A progress sink that does something after the first iteration over all images."""
 
     def __init__(self, action):
         self._action = action
         self.done = False
 
-    def iteration(self, iteration):
-        """Now, perhaps."""
-        if iteration.phase == "all images" and not self.done:
+    def __call__(self, event) -> None:
+        """Do it now, if it is time."""
+        if event.record is None or event.phase.kind is not PhaseKind.ALL_IMAGES:
+            return
+        if not self.done:
             self.done = True
             self._action()
 

@@ -1,4 +1,4 @@
-"""A cluster of real processes on this machine: the model of the local fit, whatever happens to workers."""
+"""A cluster of real processes: the model of the local fit, whatever happens to workers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, quick
 
-from dikmeans.preprocessing import UnitNorm
-from dikmeans.monitoring.progress import FitListener, listening
-from dikmeans.outofcore import dask_workers, open_population, open_source
-from dikmeans.outofcore.dask_workers import DaskWorkers
 from dikmeans.io.tensor_file import TensorFileError
+from dikmeans.kmeans.schedule import PhaseKind
+from dikmeans.outofcore import dask_workers
+from dikmeans.outofcore.dask_workers import DaskWorkers
+from dikmeans.outofcore.sources import open_source
+from dikmeans.outofcore.workers import open_dataset
+from dikmeans.preprocessing import UnitNorm
+from tests.helpers import build_measure
+from tests.outofcore.sharded_fits import (
+    AtIteration,
+    PowerCut,
+    assert_same_fit,
+    cut_power,
+    quick,
+)
 
 N_PER_CHUNK = 40
 
@@ -119,13 +128,8 @@ async def _quiet(scheduler):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"warp": "none", "search_size": 1000},
-        {
-            "warp": "affine",
-            "direction": "image-to-centroid",
-            "unit_norm_centroids": True,
-            "n_init": 2,
-        },
+        {"warp": "none", "search__sample_size": 1000},
+        {"warp": "affine", "direction": "image-to-centroid", "n_init": 2},
     ],
     ids=str,
 )
@@ -143,7 +147,7 @@ def test_chunks_across_pictures_and_empty_ones_are_put_right(client, pictures, i
 def test_empty_clusters_are_revived_by_the_same_images(client, pictures):
     far = np.eye(8, dtype=np.float32)[None] * 100
     init = np.concatenate([pictures[:2], far, far[:, ::-1]])
-    parameters = {"init": init, "warp": "none", "normalize": None, "max_iter": 2}
+    parameters = {"init": init, "warp": "none", "preprocessing": None, "max_iter": 2}
     expected = quick(**parameters).fit(pictures)
     assert_same_fit(quick(**parameters).fit(chunked(pictures)), expected)
 
@@ -165,18 +169,16 @@ def test_in_an_iteration_only_centroids_and_sums_move(client, pictures, monkeypa
         with recorded(monkeypatch) as traffic:
             marks = []
 
-            class Marking(FitListener):
-                def iteration(self, iteration, marks=marks, traffic=traffic):
-                    if iteration.phase == "all images":
-                        marks.append(len(traffic))
+            def mark(event, marks=marks, traffic=traffic):
+                if event.record is not None and event.phase.kind is PhaseKind.ALL_IMAGES:
+                    marks.append(len(traffic))
 
-            model = quick(warp="affine", tol=0.0, max_iter=3)
-            with listening(model, Marking()):
-                model.fit(X)
+            quick(warp="affine", search__tol=0.0, max_iter=3).fit(X, progress=mark)
             assert len(marks) == 3
             volumes[copies] = sum(n for _, n in traffic[marks[0] : marks[1]])
     centroids = 4 * pictures[0].size * 8  # in double precision
-    # three passes: centroids one way, sums and masses the other; the alignment: centroids, a tally
+    # three passes: centroids one way, sums and masses the other; the alignment: centroids, a
+    # summary
     most = 3 * 3 * centroids + centroids + 20_000
     assert volumes[1] < most
     assert volumes[3] < most + 12 * 4 * 200  # some bytes a call and shard: its other arguments
@@ -185,35 +187,44 @@ def test_in_an_iteration_only_centroids_and_sums_move(client, pictures, monkeypa
 
 
 def test_warm_starts_stay_where_their_images_are(client, pictures):
-    model = quick(warp="affine")
-    population = _population(model, pictures)
-    with population:
-        task = population.under(model._measure("affine"), unit_norm=False, n_jobs=1)
-        here = task.assign(pictures[:4, None] / 16)
-        here = task.assign(here.centroids, here)
-        images = client.who_has(population.images)
-        fits = client.who_has(here.fits)
+    with a_dataset(pictures) as dataset:
+        clustering = dataset.assign(AFFINE, first_centroids(pictures))
+        clustering = dataset.assign(AFFINE, clustering.centroids, clustering)
+        images = client.who_has(dataset.shards)
+        fits = client.who_has(clustering.fits)
         assert len({worker for workers in images.values() for worker in workers}) == 2
         together = [
             set(images[image.key]) & set(fits[fit.key])
-            for image, fit in zip(population.images, here.fits, strict=True)
+            for image, fit in zip(dataset.shards, clustering.fits, strict=True)
         ]
         # the scheduler may move one to a worker that has nothing to do
         assert sum(map(bool, together)) >= len(together) - 2
 
 
-def _population(model, pictures):
-    model.image_shape_ = (8, 8)
-    return open_population(
+AFFINE = build_measure((8, 8), warp="affine")
+
+
+def first_centroids(pictures):
+    return pictures[:4, None] / np.float32(16)
+
+
+def a_dataset(pictures):
+    """Pictures with the workers."""
+    return open_dataset(
         open_source(chunked(pictures)),
         None,
         shape=(8, 8),
-        dtype=np.float32,
-        normalise=UnitNorm(),
-        n_clusters=4,
-        n_basis=3,
+        dtype=np.dtype(np.float32),
+        preprocessing=UnitNorm(),
+        images_per_shard=70,
         n_jobs=1,
     )
+
+
+def labels_of(dataset, clustering):
+    """The nearest centroid of each image."""
+    fits = dataset.workers.fetch(clustering.fits)
+    return np.concatenate([of_shard.costs.argmin(axis=1) for of_shard in fits])
 
 
 def test_a_worker_that_is_killed_in_an_iteration_changes_nothing(
@@ -240,25 +251,25 @@ def _take_longer():
     """In a worker: let alignments take a while, so that giving some away is worth it."""
     import time
 
-    from dikmeans.outofcore import work
+    from dikmeans.kmeans import shard
 
-    align = work.align
+    assign = shard.align_images
 
-    def slowly(*arguments):
+    def slowly(*arguments, **options):
         time.sleep(0.3)
-        return align(*arguments)
+        return assign(*arguments, **options)
 
-    work.align, work.quick_align = slowly, align
+    shard.align_images, shard.quick_align_images = slowly, assign
 
 
 def _take_as_long_as_ever():
-    from dikmeans.outofcore import work
+    from dikmeans.kmeans import shard
 
-    work.align = getattr(work, "quick_align", work.align)
+    shard.align_images = getattr(shard, "quick_align_images", shard.align_images)
 
 
 def test_a_worker_that_joins_late_gets_work_and_changes_nothing(cluster, client, pictures):
-    late = {"warp": "affine", "max_iter": 4, "tol": 0.0}
+    late = {"warp": "affine", "max_iter": 4, "search__tol": 0.0}
     expected = quick(**late).fit(pictures)
     client.wait_for_workers(2, timeout=120)  # one that was killed before may not be back yet
     before = set(client.scheduler_info()["workers"])
@@ -271,8 +282,7 @@ def test_a_worker_that_joins_late_gets_work_and_changes_nothing(cluster, client,
     newcomer = AtIteration(join)
     client.run(_take_longer)
     try:
-        with listening(model, newcomer):
-            model.fit(da.from_array(pictures, chunks=(16, 8, 8)))
+        model.fit(da.from_array(pictures, chunks=(16, 8, 8)), progress=newcomer)
     finally:
         client.run(_take_as_long_as_ever)
     assert newcomer.done
@@ -295,7 +305,7 @@ def test_another_version_on_a_worker_is_refused(client, pictures, monkeypatch):
         lambda function, *args, **kwargs: dict.fromkeys(["tcp://10.0.0.7:1"], "0.0.2"),
     )
     with pytest.raises(
-        RuntimeError, match=r"tcp://10.0.0.7:1 has dikmeans 0.0.2, but here is 0.0.1"
+        RuntimeError, match=r"tcp://10.0.0.7:1 has dikmeans 0.0.2, but this program has 0.0.1"
     ):
         quick().fit(chunked(pictures))
 
@@ -313,55 +323,53 @@ def test_a_worker_without_dikmeans_is_named(client, pictures, monkeypatch):
         quick().fit(chunked(pictures))
 
 
-class TestStates:
+class TestFiles:
     @pytest.fixture
     def clustered(self, client, pictures):
-        model = quick(warp="affine")
-        with _population(model, pictures) as population:
-            task = population.under(model._measure("affine"), unit_norm=False, n_jobs=1)
-            yield population, task, task.assign(pictures[:4, None] / 16)
+        with a_dataset(pictures) as dataset:
+            yield dataset, dataset.assign(AFFINE, first_centroids(pictures))
 
-    def test_a_state_read_again_goes_on_the_same_way(self, clustered, tmp_path):
-        population, task, here = clustered
-        names = population.write_state(here, tmp_path, 7)
+    def test_a_clustering_read_again_continues_the_same_way(self, clustered, tmp_path):
+        dataset, clustering = clustered
+        names = dataset.write_fits(clustering, tmp_path, 7)
         assert sorted(names) == sorted(path.name for path in tmp_path.iterdir())
-        again = population.read_state(tmp_path, names, here.centroids)
+        again = dataset.read_clustering(tmp_path, names, clustering.centroids)
         for name in names:
             (tmp_path / name).unlink()  # as a later checkpoint does
-        assert again.distortion == here.distortion
-        np.testing.assert_array_equal(again.labels, here.labels)
-        moved = task.move_centroids(here)
-        np.testing.assert_array_equal(task.move_centroids(again), moved)
-        np.testing.assert_array_equal(
-            task.assign(moved, again).labels, task.assign(moved, here).labels
-        )
+        assert again.inertia == clustering.inertia
+        np.testing.assert_array_equal(labels_of(dataset, again), labels_of(dataset, clustering))
+        moved = dataset.move_centroids(AFFINE, clustering)
+        np.testing.assert_array_equal(dataset.move_centroids(AFFINE, again), moved)
+        one, other = (dataset.assign(AFFINE, moved, start) for start in (again, clustering))
+        np.testing.assert_array_equal(labels_of(dataset, one), labels_of(dataset, other))
 
-    def test_states_are_read_again_after_a_worker_was_killed(self, client, clustered, tmp_path):
-        population, task, here = clustered
-        names = population.write_state(here, tmp_path, 7)
-        again = population.read_state(tmp_path, names, here.centroids)
+    def test_files_are_read_again_after_a_worker_was_killed(self, client, clustered, tmp_path):
+        dataset, clustering = clustered
+        names = dataset.write_fits(clustering, tmp_path, 7)
+        again = dataset.read_clustering(tmp_path, names, clustering.centroids)
         for name in names:
             (tmp_path / name).unlink()
-        expected = again.labels
+        expected = labels_of(dataset, again)
         (worker,) = client.who_has(again.fits[:1])[again.fits[0].key]
         os.kill(client.run(os.getpid)[worker], signal.SIGKILL)
-        np.testing.assert_array_equal(again.labels, expected)
-        assert task.move_centroids(again).shape == here.centroids.shape
+        np.testing.assert_array_equal(labels_of(dataset, again), expected)
+        moved = dataset.move_centroids(AFFINE, clustering)
+        np.testing.assert_array_equal(dataset.move_centroids(AFFINE, again), moved)
 
     def test_a_damaged_file_is_refused(self, clustered, tmp_path):
-        population, _, here = clustered
-        names = population.write_state(here, tmp_path, 7)
+        dataset, clustering = clustered
+        names = dataset.write_fits(clustering, tmp_path, 7)
         (tmp_path / names[1]).write_bytes(b"something else")
         with pytest.raises(TensorFileError, match="damaged"):
-            population.read_state(tmp_path, names, here.centroids)
+            dataset.read_clustering(tmp_path, names, clustering.centroids)
 
     def test_a_folder_that_is_not_shared_is_said(self, clustered, tmp_path, monkeypatch):
-        population, _, here = clustered
+        dataset, clustering = clustered
         with pytest.raises(OSError, match=r"no folder .* where a Dask worker runs\. .*share"):
-            population.write_state(here, tmp_path / "elsewhere", 7)
+            dataset.write_fits(clustering, tmp_path / "elsewhere", 7)
         monkeypatch.setattr(dask_workers, "_write", _pretend)
-        with pytest.raises(OSError, match=r"not to be seen from here\. .*share"):
-            population.write_state(here, tmp_path, 7)
+        with pytest.raises(OSError, match=r"this program cannot see it\. .*share"):
+            dataset.write_fits(clustering, tmp_path, 7)
 
 
 def _pretend(fits, path):
@@ -370,13 +378,12 @@ def _pretend(fits, path):
 
 def test_a_fit_that_was_cut_off_goes_on_from_its_checkpoint(client, pictures, tmp_path):
     X, folder = chunked(pictures), tmp_path / "checkpoint"
-    expected = quick(max_iter=3, tol=0.0).fit(X)
-    model = quick(max_iter=3, tol=0.0)
-    with pytest.raises(PowerCut), listening(model, AtIteration(cut_power)):
-        model.fit(X, checkpoint=folder)
+    expected = quick(max_iter=3, search__tol=0.0).fit(X)
+    model = quick(max_iter=3, search__tol=0.0)
+    with pytest.raises(PowerCut):
+        model.fit(X, checkpoint=folder, progress=AtIteration(cut_power))
     calls = []
-    with listening(model, AtIteration(lambda: calls.append(1))):
-        model.fit(X, checkpoint=folder)
+    model.fit(X, checkpoint=folder, progress=AtIteration(lambda: calls.append(1)))
     assert_same_fit(model, expected)
-    assert model.history_.distortion == expected.history_.distortion
+    assert model.history_.inertia == expected.history_.inertia
     assert calls  # there was something left to do

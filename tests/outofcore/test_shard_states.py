@@ -1,4 +1,4 @@
-"""States of shards in files, and what tells the images of one fit from those of another."""
+"""Alignments of shards in files, and what tells the images of one fit from those of another."""
 
 from __future__ import annotations
 
@@ -8,95 +8,108 @@ import os
 
 import numpy as np
 import pytest
-from sharded_fits import in_pieces, quick
 
 from dikmeans.io.tensor_file import TensorFileError
+from tests.helpers import build_measure
+from tests.outofcore.sharded_fits import in_pieces, quick
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 
 
+AFFINE = build_measure((8, 8), warp="affine")
+
+
 @pytest.fixture
 def clustered(pictures, on_disk, scratch):
-    model = quick()
-    with model._population(on_disk(pictures), None) as population:
-        task = population.under(model._measure("affine"), unit_norm=False, n_jobs=1)
-        yield population, task, task.assign(pictures[:4, None] / 16)
+    with quick()._open(on_disk(pictures), None) as dataset:
+        yield dataset, dataset.assign(AFFINE, first_centroids(pictures))
 
 
-def test_a_state_read_again_goes_on_the_same_way(clustered, tmp_path):
-    population, task, here = clustered
-    folder = tmp_path / "state"
-    folder.mkdir()
-    names = population.write_state(here, folder, 7)
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "fits").mkdir()
+    return tmp_path / "fits"
+
+
+def first_centroids(pictures):
+    return pictures[:4, None] / np.float32(16)
+
+
+def labels_of(dataset, clustering):
+    """The nearest centroid of each image."""
+    fits = dataset.workers.fetch(clustering.fits)
+    return np.concatenate([of_shard.costs.argmin(axis=1) for of_shard in fits])
+
+
+def test_a_clustering_read_again_continues_the_same_way(clustered, folder):
+    dataset, clustering = clustered
+    names = dataset.write_fits(clustering, folder, 7)
     assert names == sorted(path.name for path in folder.iterdir())
+    assert names[0] == "fits-000007-000000.safetensors"
     assert len(names) == 4
-    again = population.read_state(folder, names, here.centroids)
+    again = dataset.read_clustering(folder, names, clustering.centroids)
     for name in names:
         (folder / name).unlink()  # as a later checkpoint does
-    assert again.distortion == here.distortion
-    np.testing.assert_array_equal(again.sizes, here.sizes)
-    moved = task.move_centroids(here)
-    np.testing.assert_array_equal(task.move_centroids(again), moved)
-    np.testing.assert_array_equal(task.assign(moved, again).labels, task.assign(moved, here).labels)
+    assert again.inertia == clustering.inertia
+    np.testing.assert_array_equal(again.sizes, clustering.sizes)
+    moved = dataset.move_centroids(AFFINE, clustering)
+    np.testing.assert_array_equal(dataset.move_centroids(AFFINE, again), moved)
+    one, other = (dataset.assign(AFFINE, moved, start) for start in (again, clustering))
+    np.testing.assert_array_equal(labels_of(dataset, one), labels_of(dataset, other))
+    assert one.inertia == other.inertia
 
 
-def test_a_state_outlives_the_fit(pictures, on_disk, tmp_path, scratch):
-    model, mapped, folder = quick(), on_disk(pictures), tmp_path / "state"
-    folder.mkdir()
-    with model._population(mapped, None) as population:
-        task = population.under(model._measure("affine"), unit_norm=False, n_jobs=1)
-        here = task.assign(pictures[:4, None] / 16)
-        names, labels = population.write_state(here, folder, 1), here.labels
+def test_files_outlive_the_fit(pictures, on_disk, folder, scratch):
+    model, mapped = quick(), on_disk(pictures)
+    with model._open(mapped, None) as dataset:
+        clustering = dataset.assign(AFFINE, first_centroids(pictures))
+        names, labels = dataset.write_fits(clustering, folder, 1), labels_of(dataset, clustering)
     assert not list(scratch.iterdir())
-    with model._population(mapped, None) as population:
-        np.testing.assert_array_equal(
-            population.read_state(folder, names, here.centroids).labels, labels
-        )
+    with model._open(mapped, None) as dataset:
+        again = dataset.read_clustering(folder, names, clustering.centroids)
+        np.testing.assert_array_equal(labels_of(dataset, again), labels)
 
 
-def test_where_files_cannot_be_linked_they_are_copied(clustered, tmp_path, monkeypatch):
+def test_where_files_cannot_be_linked_they_are_copied(clustered, folder, monkeypatch):
     def refuse(*_):
         raise OSError(errno.EXDEV, "another file system")
 
     monkeypatch.setattr(os, "link", refuse)
-    population, _, here = clustered
-    folder = tmp_path / "state"
-    folder.mkdir()
-    names = population.write_state(here, folder, 1)
-    again = population.read_state(folder, names, here.centroids)
-    np.testing.assert_array_equal(again.labels, here.labels)
+    dataset, clustering = clustered
+    names = dataset.write_fits(clustering, folder, 1)
+    again = dataset.read_clustering(folder, names, clustering.centroids)
+    np.testing.assert_array_equal(labels_of(dataset, again), labels_of(dataset, clustering))
     assert all((folder / name).stat().st_nlink == 1 for name in names)
 
 
-def test_files_that_are_damaged_missing_or_of_other_images_are_refused(clustered, tmp_path):
-    population, _, here = clustered
-    folder = tmp_path / "state"
-    folder.mkdir()
-    names = population.write_state(here, folder, 7)
-    with pytest.raises(TensorFileError, match="state of 3 shards of images, but there are 4"):
-        population.read_state(folder, names[:3], here.centroids)
+def test_files_that_are_damaged_missing_or_of_other_images_are_refused(clustered, folder):
+    dataset, clustering = clustered
+    centroids = clustering.centroids
+    names = dataset.write_fits(clustering, folder, 7)
+    with pytest.raises(TensorFileError, match="3 shards of images, but there are 4"):
+        dataset.read_clustering(folder, names[:3], centroids)
     with pytest.raises(TensorFileError, match="alignments of 70 images with 4 centroids"):
-        population.read_state(folder, [names[3], *names[1:]], here.centroids)
+        dataset.read_clustering(folder, [names[3], *names[1:]], centroids)
     with pytest.raises(TensorFileError, match="alignments of 70 images with 3 centroids"):
-        population.read_state(folder, names, here.centroids[:3])
+        dataset.read_clustering(folder, names, centroids[:3])
     (folder / names[0]).write_bytes((folder / names[0]).read_bytes()[:-1])
     with pytest.raises(TensorFileError, match=r"damaged"):
-        population.read_state(folder, names, here.centroids)
+        dataset.read_clustering(folder, names, centroids)
     (folder / names[0]).unlink()
     with pytest.raises(FileNotFoundError):
-        population.read_state(folder, names, here.centroids)
+        dataset.read_clustering(folder, names, centroids)
 
 
 def test_a_fingerprint_tells_images_and_weights_apart(pictures, on_disk):
     def fingerprint(X, weights=None):
-        with quick()._population(X, weights) as population:
-            return json.loads(json.dumps(population.fingerprint()))
+        with quick()._open(X, weights) as dataset:
+            return json.loads(json.dumps(dataset.fingerprint()))
 
     mapped = on_disk(pictures)
     mine = fingerprint(mapped)
     assert fingerprint(in_pieces(pictures)) == mine
     assert fingerprint(mapped, np.ones(len(pictures))) == mine
-    assert mine["shape"][0] == len(pictures)
+    assert mine["n_images"] == len(pictures)
     other = fingerprint(mapped, np.arange(len(pictures)))
     assert other["pixels"] == mine["pixels"]
     assert other["weights"] != mine["weights"]

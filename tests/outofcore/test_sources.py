@@ -7,9 +7,9 @@ import h5py
 import numpy as np
 import pytest
 import zarr
-from sharded_fits import in_pieces
 
-from dikmeans.outofcore import open_source
+from dikmeans.outofcore.sources import open_source
+from tests.outofcore.sharded_fits import in_pieces
 
 NUMBERS = np.array([0, 3, 4, 90, 91, 150, 239])
 

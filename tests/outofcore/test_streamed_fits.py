@@ -1,4 +1,4 @@
-"""A fit does not depend on where its images are: read piece by piece, it equals the one in memory."""
+"""A fit does not depend on where its images lie: streamed, it equals the one in memory."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ import resource
 import dask.array as da
 import numpy as np
 import pytest
-from sharded_fits import AtIteration, PowerCut, assert_same_fit, cut_power, in_pieces, quick
 
 from dikmeans import DIKMeans
-from dikmeans.preprocessing.base import representatives
-from dikmeans.monitoring.progress import listening
+from dikmeans.kmeans.dataset import Dataset
 from dikmeans.outofcore import workers
-from dikmeans.outofcore.population import ShardedTask
+from dikmeans.preprocessing import Identity, SubjectCentering
+from dikmeans.preprocessing.base import learning_indices
+from tests.outofcore.sharded_fits import (
+    AtIteration,
+    PowerCut,
+    assert_same_fit,
+    cut_power,
+    in_pieces,
+    quick,
+)
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 
@@ -22,14 +29,13 @@ MEASURES = [
     {"warp": "none", "n_prototypes": 1},
     {"warp": "affine"},
     {"warp": "tps"},
+    {"warp": "tps", "direction": "image-to-centroid", "preprocessing": "unit-norm"},
     {
         "warp": "tps",
-        "direction": "image-to-centroid",
-        "unit_norm_centroids": True,
-        "normalize": "unit",
+        "preprocessing": SubjectCentering(border="edge"),
+        "search__deformation_prior": "bending",
     },
-    {"warp": "tps", "border": "edge", "normalize": "subject", "stiffness": "uniform"},
-    {"warp": "affine", "init": "measure-k-means++", "n_init": 2, "normalize": None},
+    {"warp": "affine", "init": "random", "n_init": 2, "preprocessing": Identity(border="edge")},
 ]
 
 
@@ -42,7 +48,11 @@ def test_every_measure_gives_the_same_model(pictures, on_disk, scratch, paramete
     np.testing.assert_array_equal(model.predict(mapped), model.labels_)
     np.testing.assert_array_equal(model.predict(mapped), model.predict(pictures))
     np.testing.assert_array_equal(model.transform(mapped), model.transform(pictures))
-    np.testing.assert_array_equal(model.decision_costs(mapped), model.decision_costs(pictures))
+    streamed, local = model.assign(mapped), model.assign(pictures)
+    for field in ("labels", "prototypes", "costs", "margins"):
+        np.testing.assert_array_equal(getattr(streamed, field), getattr(local, field))
+    assert streamed.warps is None
+    assert local.warps is not None
     np.testing.assert_allclose(model.score(mapped), model.score(pictures), rtol=1e-12)
     one, other = model.align(mapped[100:200]), model.align(pictures[100:200])
     np.testing.assert_array_equal(one.labels, other.labels)
@@ -53,7 +63,7 @@ def test_every_measure_gives_the_same_model(pictures, on_disk, scratch, paramete
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])
 @pytest.mark.parametrize("flat", [False, True])
-def test_every_form_of_image_gives_the_same_model(pictures, on_disk, dtype, flat):
+def test_every_kind_of_array_gives_the_same_model(pictures, on_disk, dtype, flat):
     images = pictures[:120].astype(dtype)
     if flat:
         images = images.reshape(len(images), -1)
@@ -86,8 +96,8 @@ def test_weights_count_the_same_and_those_of_none_are_never_drawn(pictures, on_d
 
 
 def test_without_a_sample_the_search_sees_all_images(pictures, on_disk):
-    expected = quick(search_size=1000).fit(pictures)
-    assert_same_fit(quick(search_size=1000).fit(on_disk(pictures)), expected)
+    expected = quick(search__sample_size=1000).fit(pictures)
+    assert_same_fit(quick(search__sample_size=1000).fit(on_disk(pictures)), expected)
 
 
 def test_fit_predict_and_fit_transform_take_an_array_on_disk(pictures, on_disk):
@@ -98,15 +108,15 @@ def test_fit_predict_and_fit_transform_take_an_array_on_disk(pictures, on_disk):
     )
 
 
-@pytest.mark.parametrize("unit_norm", [False, True])
-def test_empty_clusters_are_revived_by_the_same_images(pictures, on_disk, unit_norm):
+@pytest.mark.parametrize("preprocessing", [None, "unit-norm"])
+def test_empty_clusters_are_revived_by_the_same_images(pictures, on_disk, preprocessing):
     far = np.eye(8, dtype=np.float32)[None] * 100  # no image is like it
     init = np.concatenate([pictures[:2], far, far[:, ::-1]])
     parameters = {
         "init": init,
         "warp": "none",
-        "normalize": None,
-        "unit_norm_centroids": unit_norm,
+        "direction": "image-to-centroid",
+        "preprocessing": preprocessing,
         "max_iter": 2,
     }
     expected = quick(**parameters).fit(pictures)
@@ -135,9 +145,13 @@ def interrupt_the_second(method):
 
 def test_ctrl_c_keeps_the_best_model_so_far(pictures, on_disk, monkeypatch, scratch):
     mapped = on_disk(pictures)
-    monkeypatch.setattr(
-        ShardedTask, "move_centroids", interrupt_the_second(ShardedTask.move_centroids)
-    )
+    move_centroids = Dataset.move_centroids
+    interrupted = interrupt_the_second(move_centroids)
+
+    def move(dataset, *args):
+        return (move_centroids if dataset.workers.in_memory else interrupted)(dataset, *args)
+
+    monkeypatch.setattr(Dataset, "move_centroids", move)
     with pytest.warns(UserWarning, match="interrupted after"):
         model = quick().fit(mapped)
     assert model.history_.iterations[-1].phase == "all images"
@@ -148,9 +162,10 @@ def test_ctrl_c_keeps_the_best_model_so_far(pictures, on_disk, monkeypatch, scra
 
 def test_ctrl_c_with_nothing_to_keep_leaves_nothing_behind(pictures, on_disk, monkeypatch, scratch):
     mapped = on_disk(pictures)
-    monkeypatch.setattr(workers, "put_aside", interrupt_the_second(workers.put_aside))
-    # given centroids need no search, and without a learned stiffness the first shards are the first work
-    model = quick(init=pictures[:4], stiffness="uniform")
+    monkeypatch.setattr(workers, "spill_fits", interrupt_the_second(workers.spill_fits))
+    # given centroids need no search, and without a learned prior the first shards are the first
+    # work
+    model = quick(init=pictures[:4], search__deformation_prior="bending")
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(mapped)
     assert not hasattr(model, "labels_")
@@ -175,11 +190,11 @@ class TestBadInput:
             assert not hasattr(model, "labels_")
         assert not list(scratch.iterdir())
 
-    def test_a_late_image_beyond_the_representatives_is_named_by_its_number(
+    def test_a_late_image_that_nothing_is_learned_from_is_named_by_its_number(
         self, on_disk, pictures
     ):
         many = np.tile(pictures, (9, 1, 1))
-        assert 2110 not in representatives(len(many))
+        assert 2110 not in learning_indices(len(many))
         many[2110, 0, 0] = np.nan
         with pytest.raises(
             ValueError, match=r"image 2110 is the first of 1 such images among the 60 looked"
@@ -257,17 +272,16 @@ def test_a_missing_scratch_folder_is_said_with_the_remedy(pictures, on_disk, scr
 
 def test_a_fit_that_was_cut_off_goes_on_from_its_checkpoint(pictures, on_disk, scratch, tmp_path):
     mapped, folder = on_disk(pictures), tmp_path / "checkpoint"
-    expected = quick(max_iter=3, tol=0.0).fit(mapped)
-    model = quick(max_iter=3, tol=0.0)
-    with pytest.raises(PowerCut), listening(model, AtIteration(cut_power)):
-        model.fit(mapped, checkpoint=folder)
+    expected = quick(max_iter=3, search__tol=0.0).fit(mapped)
+    model = quick(max_iter=3, search__tol=0.0)
+    with pytest.raises(PowerCut):
+        model.fit(mapped, checkpoint=folder, progress=AtIteration(cut_power))
     assert not list(scratch.iterdir())
     calls = []
-    with listening(model, AtIteration(lambda: calls.append(1))):
-        model.fit(mapped, checkpoint=folder)
+    model.fit(mapped, checkpoint=folder, progress=AtIteration(lambda: calls.append(1)))
     assert calls  # there was something left to do
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
-    assert model.history_.distortion == expected.history_.distortion
+    assert model.history_.inertia == expected.history_.inertia
     with pytest.raises(ValueError, match="other pixels"):
         model.fit(on_disk(pictures[::-1]), checkpoint=folder)

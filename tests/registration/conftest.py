@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from dikmeans.registration import make_measure
+from tests.helpers import build_measure
 
 SOLVERS = ["quasi-newton", "adam"]
 WARPS = ["affine", "tps"]
@@ -22,5 +22,5 @@ def measure(request) -> dict[str, str]:
 
 @pytest.fixture
 def make(measure):
-    """The measure of that measure, for any shape and further options."""
-    return lambda shape=(28, 28), **options: make_measure(shape, **(measure | options))
+    """Builds that measure, for any shape and with further options."""
+    return lambda shape=(28, 28), **options: build_measure(shape, **(measure | options))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import euclidean_distances
 
-import reference
-from dikmeans.registration import Adam, Alignment, Status, align, pairwise_cost
-from dikmeans.registration.api import align_to_own
-from dikmeans.registration.measure import make_measure
 from dikmeans.images import scale_to_unit_norm
+from dikmeans.registration import Adam, Alignment, Status, align, pairwise_cost
+from dikmeans.registration.api import align_to_nearest
+from tests import reference
+from tests.helpers import build_measure
 
 WARPS = ["none", "affine", "tps"]
 
@@ -62,8 +62,8 @@ class TestPairwiseCost:
             pairwise_cost(list(digits[:2]), digits[4:6].tolist(), warp=warp), expected
         )
 
-    # Two channels, because sums of two do not depend on the order and doubling is exact: there is no
-    # rounding that could send a descent another way.
+    # Two channels, because sums of two do not depend on the order and doubling is exact: there is
+    # no rounding that could send a descent another way.
 
     @pytest.mark.parametrize("warp", WARPS)
     def test_two_equal_channels_cost_twice_as_much_as_one(self, digits, warp):
@@ -192,14 +192,14 @@ class TestAlign:
         assert found.cost < 0.02 * ((blob - moved) ** 2).sum()
 
     def test_a_warp_that_turns_the_picture_over_is_reported_as_folded(self, unit):
-        measure = make_measure((28, 28), warp="affine")
-        alignments = align_to_own(measure, unit[:2, None], unit[5:7, None], (28, 28))
+        measure = build_measure((28, 28), warp="affine")
+        alignments = align_to_nearest(measure, unit[:2, None], unit[5:7, None], (28, 28))
         alignments.parameters[1] = [[0, 0], [1, 0], [0, -1]]
         assert alignments.folded.tolist() == [0, 1]
 
     def test_each_image_goes_to_its_cheapest_centroid(self, measure, unit):
-        measure = make_measure((28, 28), **measure)
-        alignments = align_to_own(measure, unit[:6, None], unit[[7, 2, 4], None], (28, 28))
+        measure = build_measure((28, 28), **measure)
+        alignments = align_to_nearest(measure, unit[:6, None], unit[[7, 2, 4], None], (28, 28))
         assert len(alignments) == len(list(alignments)) == 6
         np.testing.assert_array_equal(alignments.labels, alignments.costs.argmin(axis=1))
         assert alignments.labels[2] == 1
@@ -252,7 +252,7 @@ class TestErrors:
 
     def test_more_landmarks_than_pixels_are_refused(self, digits):
         with pytest.raises(
-            ValueError, match=r"landmarks=8 .* 6 x 28 pixels: rows must be from 2 to 6"
+            ValueError, match=r"landmarks=8: expected rows from 2 to 6 on .* 6 x 28 pixels"
         ):
             align(digits[0][:6], digits[1][:6], landmarks=8)
 
@@ -279,7 +279,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("smoothness", [0, 1, np.float32(0.5), np.int64(2)])
     def test_numbers_of_all_kinds_are_a_smoothness(self, smoothness):
-        assert make_measure((28, 28), smoothness=smoothness).smoothness == float(smoothness)
+        assert build_measure((28, 28), smoothness=smoothness).smoothness == float(smoothness)
 
     def test_a_solver_with_its_own_parameters_is_accepted(self, digits):
         hasty = align(digits[0], digits[1], solver=Adam(steps=1))

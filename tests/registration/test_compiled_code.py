@@ -1,4 +1,4 @@
-"""A process that compiles the loops and one that finds them in the cache compute exactly the same."""
+"""A process that compiles the loops and one that finds them in the cache compute the same."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 
 import pytest
 
-# affine maps and splines with a stiffness of each centroid's own: loops of odd lengths, which vector units
+# affine maps and splines with a prior for each centroid: loops of odd lengths, which vector units
 # treat in more than one way
 ALIGN = """
 import hashlib
 import numpy as np
 from sklearn.datasets import load_digits
-from dikmeans.registration import make_measure
+from dikmeans.registration import MeasureSpec
 from dikmeans.images import scale_to_unit_norm
 
 images = scale_to_unit_norm(load_digits().images[:40, None].astype(np.float32))
 roots = np.random.default_rng(0).normal(size=(3, 32, 32)) / 10
-measure = make_measure((8, 8), stiffness=roots @ roots.transpose(0, 2, 1))
-fits = measure.fit(images, measure.bank(images[:3]))
+measure = MeasureSpec().build((8, 8), precision=roots @ roots.transpose(0, 2, 1))
+fits = measure.align(images, measure.bank(images[:3]))
 print(hashlib.sha256(b"".join(array.tobytes() for array in fits)).hexdigest())
 """
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dikmeans.registration import Grid
+from dikmeans.registration.grid import Grid
 
 SHAPES = [(28, 28), (24, 64), (64, 24), (1, 50), (50, 1), (2, 30), (300, 400), (4, 4), (3, 3)]
 sides = st.integers(1, 200)

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy.interpolate import RBFInterpolator
 
-import reference
-from dikmeans import DIKMeans
-from dikmeans.registration import align, make_measure
-from dikmeans.registration.api import align_to_own
-from dikmeans.registration.inverse import inverse_grid
 from dikmeans.images import scale_to_unit_norm
-from dikmeans.registration import make_warp
+from dikmeans.registration import align, make_warp
+from dikmeans.registration.api import align_to_nearest
+from dikmeans.registration.inverse import inverse_grid
+from tests import reference
+from tests.helpers import build_measure, quick
 
 SHAPES = [(28, 28), (24, 40), (40, 24), (1, 60), (3, 40)]
 
@@ -131,7 +130,9 @@ def test_colour_pictures_and_signals_are_aligned_too(warp, digits_by_class):
 @pytest.fixture(scope="module")
 def alignments(pairs):
     """Ten digits, with the first four of the centroids."""
-    return align_to_own(make_measure((28, 28)), pairs[0][:, None], pairs[1][:4, None], (28, 28))
+    return align_to_nearest(
+        build_measure((28, 28)), pairs[0][:, None], pairs[1][:4, None], (28, 28)
+    )
 
 
 class TestOnto:
@@ -157,7 +158,7 @@ class TestOnto:
 
     def test_an_estimator_aligns_with_the_clusters_it_is_told(self, digits_by_class):
         X = digits_by_class[:2, :10].reshape(-1, 28, 28)
-        model = DIKMeans(2, random_state=0, n_swaps=0).fit(X)
+        model = quick(n_clusters=2, max_iter=100, search__n_swaps=0).fit(X)
         other = 1 - model.labels_
         found = model.align(X, labels=other)
         np.testing.assert_array_equal(found.labels, other)

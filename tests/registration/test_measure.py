@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-import reference
-from dikmeans.registration import align, make_measure, pairwise_cost
-from dikmeans.registration.warped_measure import DISPLACEMENT_WEIGHT, energies_of
-from dikmeans.registration import make_warp
+from dikmeans.registration import align, make_warp, pairwise_cost
+from dikmeans.registration.measure import energies_of
+from dikmeans.registration.warped_measure import DISPLACEMENT_WEIGHT
+from tests import reference
+from tests.helpers import build_measure
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,8 @@ def test_a_known_warp_of_a_digit_is_recovered(digits, solver):
 @pytest.mark.parametrize("solver", ["quasi-newton", "adam"])
 def test_a_deformed_digit_is_brought_back(digits, solver):
     # The paper's direction: the deformed image is warped back. The inverse of a spline is not a
-    # spline, and interpolating twice blurs strokes of two pixels' width; both cost a few per cent of the
-    # energy, but far less than the deformation did.
+    # spline, and interpolating twice blurs strokes of two pixels' width; both cost a few per cent
+    # of the energy, but far less than the deformation did.
     images = deformed(digits, 0.08, seed=1)
     costs = own_costs(images, digits, direction="image-to-centroid", smoothness=0.0, solver=solver)
     assert np.median(costs / squares(images, digits)) < 0.2
@@ -66,9 +67,9 @@ def test_the_measure_is_nearly_invariant_where_the_euclidean_distance_is_not(
     # The centroid is another digit of the class. If F aligns x with it, then F after the inverse
     # deformation aligns the deformed x: the measure changes by no more than what the family lacks
     # (inverses and compositions of splines are splines only approximately) and interpolation blurs.
-    # The yardstick is |x' - x|^2, what the deformation does to the Euclidean distance from x itself:
-    # a measure without invariance changes by that order, and by all of it if the centroid is x.
-    # Measured: 8 % (image to centroid) and 10 % to 18 % (centroid to image), in the median.
+    # The yardstick is |x' - x|^2, what the deformation does to the Euclidean distance from x
+    # itself: a measure without invariance changes by that order, and by all of it if the centroid
+    # is x. Measured: 8 % (image to centroid) and 10 % to 18 % (centroid to image), in the median.
     others = np.repeat(digits_by_class[:, 7], 2, axis=0)
     images = deformed(digits, 0.08, seed=2)
     yardstick = squares(images, digits)
@@ -107,8 +108,9 @@ def test_the_measure_between_real_digits_is_not_symmetric(digits):
 
 
 def test_the_two_directions_are_each_others_transpose(digits):
-    # Who is warped is all that a direction says, for images of one energy and a solver that looks at
-    # nothing but the cost. Norms differ in their last digit, which sends a descent or two another way.
+    # Who is warped is all that a direction says, for images of one energy and a solver that looks
+    # at nothing but the cost. Norms differ in their last digit, which sends a descent or two
+    # another way.
     unit = digits / np.sqrt((digits**2).sum(axis=(1, 2), keepdims=True))
     one, other = (
         pairwise_cost(unit, unit, direction=direction, solver="adam", smoothness=0.1)
@@ -128,8 +130,8 @@ def test_scaling_both_pictures_by_c_scales_the_measure_by_c_squared(measure, dig
 
 
 def test_scaling_by_255_changes_the_measure_by_its_square_but_for_rounding(measure, digits):
-    # Rounding may send a descent over a kink another way, and machines round differently: single pairs
-    # differ by a per cent or so, to either side.
+    # Rounding may send a descent over a kink another way, and machines round differently: single
+    # pairs differ by a per cent or so, to either side.
     costs = pairwise_cost(digits[:10], digits[10:], **measure)
     scaled = pairwise_cost(
         255 * digits[:10].astype(float), 255 * digits[10:].astype(float), **measure
@@ -161,7 +163,7 @@ def test_the_stiffer_the_warp_the_larger_the_measure_up_to_the_affine_one(digits
 
 
 def test_the_penalty_is_smoothness_times_bending_and_a_little_displacement(measure):
-    measure = make_measure((28, 28), **measure, smoothness=0.7)
+    measure = build_measure((28, 28), **measure, smoothness=0.7)
     deltas = np.random.default_rng(0).normal(size=(3, 2, measure.n_basis)).astype(np.float32)
     warp = measure.warp
     expected = [
@@ -177,7 +179,7 @@ def test_the_penalty_is_smoothness_times_bending_and_a_little_displacement(measu
 
 def test_on_a_coarse_level_data_and_penalty_keep_their_balance():
     # Four pixels become one, so that there are a quarter as many squares to add up.
-    measure = make_measure((28, 28), smoothness=0.7)
+    measure = build_measure((28, 28), smoothness=0.7)
     problems = measure.bank(np.ones((1, 1, 28, 28))).problems
     sharp, coarse = (problems[level, False].penalties for level in (0, 1))
     np.testing.assert_allclose(coarse, sharp / 4, rtol=1e-5)
@@ -190,8 +192,8 @@ def test_the_energy_of_an_image_is_its_squared_norm_and_one_if_it_is_black():
 
 @pytest.mark.parametrize("direction", ["image-to-centroid", "centroid-to-image"])
 def test_who_is_warped_onto_whom(direction):
-    # A square around (8, 8) and one around (8, 11). Backward warping takes the value for the square of
-    # the target from where the square of the template is.
+    # A square around (8, 8) and one around (8, 11). Backward warping takes the value for the square
+    # of the target from where the square of the template is.
     image, centroid = np.zeros((2, 20, 20))
     image[6:11, 6:11] = centroid[6:11, 9:14] = 1
     found = align(image, centroid, direction=direction, warp="affine", smoothness=0.0)

@@ -1,11 +1,11 @@
-"""The compiled objective against its plain version, the formula it implements, and finite differences."""
+"""The compiled objective against its plain version, its formula, and finite differences."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
+from dikmeans.registration import make_warp
 from dikmeans.registration.objective import (
     N_WORK_ROWS,
     Pairs,
@@ -17,8 +17,8 @@ from dikmeans.registration.objective import (
     residual,
     unmoved_costs,
 )
-from dikmeans.registration import make_warp
 from dikmeans.registration.sampling import PADDING, make_sampler, pad
+from tests import reference
 
 CASES = [
     ("affine", (12, 15)),

@@ -64,9 +64,9 @@ def test_a_linear_picture_is_the_same_function_of_the_frame_on_all_levels(shape)
 
 
 def test_with_zeros_outside_a_coarse_level_equals_the_one_of_a_larger_empty_picture():
-    # What "zero" means: as if the picture lay on a black table. The sides are odd: the last row and the
-    # last column are left out, as smoothing spills a little light on the part of the table they are
-    # averaged with.
+    # What "zero" means: as if the picture lay on a black table. The sides are odd: the last row and
+    # the last column are left out, as smoothing spills a little light on the part of the table they
+    # are averaged with.
     picture = np.random.default_rng(1).random((1, 1, 31, 45))
     table = np.zeros((1, 1, 31 + 64, 45 + 64))
     table[:, :, 32:63, 32:77] = picture

@@ -1,13 +1,10 @@
-"""Rendering: the compiled loops against their NumPy versions, the whole against scipy's interpolation."""
+"""Rendering: compiled loops against NumPy versions, the whole against scipy's interpolation."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference
-from dikmeans.registration.warped_measure import WarpedMeasure
-from dikmeans.registration.solvers import QuasiNewton
 from dikmeans.registration import make_warp
 from dikmeans.registration.sampling import (
     PADDING,
@@ -19,6 +16,9 @@ from dikmeans.registration.sampling import (
     render_pairs,
     split,
 )
+from dikmeans.registration.solvers import QuasiNewton
+from dikmeans.registration.warped_measure import WarpedMeasure
+from tests import reference
 
 SHAPES = [(28, 28), (9, 20), (20, 9), (1, 40), (3, 17), (4, 4)]
 BORDERS = ["zero", "edge"]
@@ -39,7 +39,7 @@ def random_delta(warp, seed, reach=0.2):
     )
 
 
-def an_aligner(family, shape, border="zero"):
+def a_measure(family, shape, border="zero"):
     return WarpedMeasure(
         make_warp(family, shape),
         smoothness=0.1,
@@ -103,7 +103,7 @@ def test_blend_equals_its_plain_version(seed):
 def test_rendering_equals_scipys_interpolation_inside_over_the_border_and_far_outside(
     shape, border, seed, reach
 ):
-    measure = an_aligner("tps", shape, border)
+    measure = a_measure("tps", shape, border)
     picture = np.random.default_rng(seed).random((1, 1, *shape)).astype(np.float32)
     delta = random_delta(measure.warp, seed, reach)
     found = measure.render(picture, np.zeros(1, int), delta[None])[0, 0]
@@ -120,8 +120,9 @@ def test_rendering_equals_scipys_interpolation_inside_over_the_border_and_far_ou
 def test_rendering_equals_scipys_interpolation_at_the_coordinates_of_the_warp(
     family, shape, border
 ):
-    # A smooth picture, so that the rounding of coordinates (1e-7 of the picture's side) does not show.
-    measure = an_aligner(family, shape, border)
+    # A smooth picture, so that the rounding of coordinates (1e-7 of the picture's side) does not
+    # show.
+    measure = a_measure(family, shape, border)
     points = measure.warp.grid.points().reshape(*shape, 2)
     picture = (1 + np.sin(3 * points[..., 0] + 1) * np.cos(4 * points[..., 1])) / 2
     delta = random_delta(measure.warp, 1, 0.1)
@@ -129,13 +130,14 @@ def test_rendering_equals_scipys_interpolation_at_the_coordinates_of_the_warp(
     expected = reference.render(picture, source_pixels(measure.warp, delta), border)
     assert found.shape == (1, 1, *shape)
     assert np.abs(expected - picture).max() > 0.05  # it did move
-    # next to a border of zeros the picture falls by one within a pixel: single precision shows there
+    # next to a border of zeros the picture falls by one within a pixel: single precision shows
+    # there
     limit = 1e-5 * max(1, max(shape) / 28)
     np.testing.assert_allclose(found[0, 0], expected, atol=limit)
 
 
 def test_every_channel_is_rendered_as_if_it_were_alone(family):
-    measure = an_aligner(family, (9, 20))
+    measure = a_measure(family, (9, 20))
     pictures = np.random.default_rng(2).random((2, 3, 9, 20)).astype(np.float32)
     deltas = np.stack([random_delta(measure.warp, seed) for seed in range(4)])
     which = np.array([1, 0, 0, 1])
@@ -161,16 +163,16 @@ def test_render_pairs_takes_the_template_it_is_told_and_the_plain_version_agrees
 
 
 def test_the_identity_renders_the_picture_itself(family):
-    measure = an_aligner(family, (28, 28))
+    measure = a_measure(family, (28, 28))
     picture = np.random.default_rng(4).random((1, 1, 28, 28)).astype(np.float32)
     still = np.zeros((1, 2, measure.n_basis), np.float32)
     np.testing.assert_allclose(measure.render(picture, np.zeros(1, int), still), picture, atol=2e-6)
 
 
 def test_warping_is_backward_and_points_are_row_then_column():
-    # F(p) = p + (3 pixels down, 5 pixels right) takes the pixel at (r, c) from (r + 3, c + 5): a dot
-    # at (12, 17) must land at (9, 12).
-    measure = an_aligner("affine", (20, 30))
+    # F(p) = p + (3 pixels down, 5 pixels right) takes the pixel at (r, c) from (r + 3, c + 5): a
+    # dot at (12, 17) must land at (9, 12).
+    measure = a_measure("affine", (20, 30))
     dot = np.zeros((1, 1, 20, 30), np.float32)
     dot[0, 0, 12, 17] = 1
     delta = np.zeros((1, 2, 3), np.float32)
@@ -181,9 +183,9 @@ def test_warping_is_backward_and_points_are_row_then_column():
 
 
 def test_a_rotation_stays_a_rotation_on_a_picture_that_is_not_square():
-    # F(p) turns the frame by a right angle: row' = -column, column' = row. The dot five pixels above
-    # the centre of the picture is seen five pixels to one side of it, not more, not fewer.
-    measure = an_aligner("affine", (21, 41))
+    # F(p) turns the frame by a right angle: row' = -column, column' = row. The dot five pixels
+    # above the centre of the picture is seen five pixels to one side of it, not more, not fewer.
+    measure = a_measure("affine", (21, 41))
     dot = np.zeros((1, 1, 21, 41), np.float32)
     dot[0, 0, 5, 20] = 1
     turned = np.array([[0, 0], [0, 1], [-1, 0]])
@@ -194,7 +196,7 @@ def test_a_rotation_stays_a_rotation_on_a_picture_that_is_not_square():
 
 @pytest.mark.parametrize(("border", "outside"), [("zero", 0.0), ("edge", 0.7)])
 def test_beyond_its_border_a_picture_is_zero_or_goes_on(border, outside):
-    measure = an_aligner("affine", (8, 8), border)
+    measure = a_measure("affine", (8, 8), border)
     picture = np.full((1, 1, 8, 8), 0.7, np.float32)
     delta = np.zeros((1, 2, 3), np.float32)
     delta[0, 0, 0] = 50.0

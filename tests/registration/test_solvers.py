@@ -1,15 +1,16 @@
-"""The solvers: laws that hold for both, both directions and both families, and Adam step by step."""
+"""The solvers: laws for both, in both directions and both families, and Adam step by step."""
 
 import numpy as np
 import pytest
 
-import reference
-from dikmeans.registration import Adam, QuasiNewton, Status, bulk, make_measure
-from dikmeans.registration.batches import fit_images
+from dikmeans.registration import Adam, QuasiNewton, Status
+from dikmeans.registration.batches import align_images
 from dikmeans.registration.objective import Pairs, evaluate_pairs
-from dikmeans.registration.solvers import Stage, make_solver
-from dikmeans.registration.solvers.quasi_newton import _direction
 from dikmeans.registration.sampling import pad
+from dikmeans.registration.solvers import Stage, resolve_solver
+from dikmeans.registration.solvers.quasi_newton import _direction
+from tests import reference
+from tests.helpers import build_measure
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def costs_at(measure, images, bank, deltas):
         border=measure.border,
         solver=QuasiNewton(evaluations=0),
     )
-    return frozen.fit(images, frozen.bank(bank.pictures), start=deltas).costs
+    return frozen.align(images, frozen.bank(bank.pictures), start=deltas).costs
 
 
 def some_warps(measure, n, k, reach=0.05, seed=0):
@@ -59,7 +60,7 @@ def some_warps(measure, n, k, reach=0.05, seed=0):
 
 def test_a_cold_start_never_ends_above_the_cost_of_the_identity(make, images, centroids):
     measure = make()
-    costs = measure.fit(images, measure.bank(centroids)).costs
+    costs = measure.align(images, measure.bank(centroids)).costs
     euclidean = ((images[:, None] - centroids) ** 2).sum(axis=(2, 3, 4))
     assert np.all(costs <= euclidean * (1 + 1e-5))
     assert np.median(costs / euclidean) < 0.8  # and it did find something
@@ -73,14 +74,14 @@ def test_a_coarse_stage_that_leads_astray_is_forgotten(make):
     noise = np.random.default_rng(0).random((6, 1, 28, 28)).astype(np.float32)
     images = np.concatenate([stripes, noise])
     measure = make(smoothness=0.0)
-    costs = measure.fit(images, measure.bank(images)).costs
+    costs = measure.align(images, measure.bank(images)).costs
     euclidean = ((images[:, None] - images) ** 2).sum(axis=(2, 3, 4))
     assert np.all(costs <= euclidean * (1 + 1e-5) + 1e-5)
 
 
 def test_an_image_is_at_no_distance_from_itself(make, images):
     measure = make()
-    fits = measure.fit(images, measure.bank(images))
+    fits = measure.align(images, measure.bank(images))
     energies = (images**2).sum(axis=(1, 2, 3))
     np.testing.assert_allclose(np.diag(fits.costs), 0, atol=1e-6 * energies.max())
 
@@ -91,7 +92,7 @@ def test_a_warm_start_never_raises_the_cost(make, images, centroids):
     for reach in (0.0, 0.05, 0.5):
         start = some_warps(measure, 12, 3, reach)
         before = costs_at(measure, images, bank, start)
-        after = measure.fit(images, bank, start=start)
+        after = measure.align(images, bank, start=start)
         assert np.all(after.costs <= before * (1 + 1e-6))
         assert np.median(after.costs / before) < 1
         np.testing.assert_allclose(
@@ -102,21 +103,19 @@ def test_a_warm_start_never_raises_the_cost(make, images, centroids):
 def test_the_cost_belongs_to_the_warp_that_is_returned(make, images, centroids):
     measure = make()
     bank = measure.bank(centroids)
-    fits = measure.fit(images, bank)
+    fits = measure.align(images, bank)
     np.testing.assert_allclose(costs_at(measure, images, bank, fits.deltas), fits.costs, rtol=1e-5)
 
 
-def test_results_do_not_depend_on_company_order_chunks_or_threads(
-    make, images, centroids, monkeypatch
-):
+def test_results_do_not_depend_on_company_order_batches_or_threads(make, images, centroids):
     # Bit for bit: a result that depends on the number of cores cannot be reproduced elsewhere.
     measure = make()
     bank = measure.bank(centroids)
-    together = measure.fit(images, bank)
+    together = measure.align(images, bank)
     order = np.random.default_rng(0).permutation(12)
-    shuffled = measure.fit(images[order], bank)
-    alone = measure.fit(images[3:4], bank)
-    one_centroid = measure.fit(images, measure.bank(centroids[1:2]))
+    shuffled = measure.align(images[order], bank)
+    alone = measure.align(images[3:4], bank)
+    one_centroid = measure.align(images, measure.bank(centroids[1:2]))
     for all_of_it, some, single, column in zip(
         together, shuffled, alone, one_centroid, strict=True
     ):
@@ -124,10 +123,10 @@ def test_results_do_not_depend_on_company_order_chunks_or_threads(
         np.testing.assert_array_equal(single[0], all_of_it[3])
         np.testing.assert_array_equal(column[:, 0], all_of_it[:, 1])
     for pixels in (1, 3000):
-        monkeypatch.setattr(bulk, "CHUNK_PIXELS", pixels)
+        measure.batch_pixels = pixels
         for n_jobs in (1, 2, 3):
             for expected, found in zip(
-                together, fit_images(measure, images, bank, n_jobs=n_jobs), strict=True
+                together, align_images(measure, images, bank, n_jobs=n_jobs), strict=True
             ):
                 np.testing.assert_array_equal(found, expected)
 
@@ -135,7 +134,7 @@ def test_results_do_not_depend_on_company_order_chunks_or_threads(
 def test_pruning_marks_pairs_and_leaves_the_others_as_they_are(make, images, centroids):
     measure = make()
     bank = measure.bank(centroids)
-    whole, pruned = measure.fit(images, bank), measure.fit(images, bank, prune=1.5)
+    whole, pruned = measure.align(images, bank), measure.align(images, bank, prune=1.5)
     gone = pruned.status == Status.PRUNED
     assert 0 < gone.sum() < gone.size
     assert not gone.all(axis=1).any()  # the best pair of an image is always kept
@@ -155,8 +154,8 @@ def test_pruning_of_a_warm_start_judges_by_the_costs_at_the_start_and_keeps_what
     start = some_warps(measure, 12, 3, 0.02)
     before = costs_at(measure, images, bank, start)
     keep = before.argmax(axis=1)
-    whole = measure.fit(images, bank, start=start)
-    pruned = measure.fit(images, bank, start=start, keep=keep, prune=1.2)
+    whole = measure.align(images, bank, start=start)
+    pruned = measure.align(images, bank, start=start, keep=keep, prune=1.2)
     clear = np.abs(before / before.min(axis=1, keepdims=True) - 1.2) > 1e-4
     gone = before > 1.2 * before.min(axis=1, keepdims=True)
     gone[np.arange(12), keep] = False
@@ -174,7 +173,9 @@ def test_a_bank_made_for_warm_starts_gives_the_same_warm_starts(make, images, ce
     slim, whole = (measure.bank(centroids, warm=warm) for warm in (True, False))
     assert len(slim.levels) < len(whole.levels)
     for found, expected in zip(
-        measure.fit(images, slim, start=start), measure.fit(images, whole, start=start), strict=True
+        measure.align(images, slim, start=start),
+        measure.align(images, whole, start=start),
+        strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
 
@@ -184,7 +185,7 @@ def test_pictures_of_any_shape_are_aligned(make, shape):
     rng = np.random.default_rng(0)
     images = rng.random((3, 2, *shape)).astype(np.float32)
     measure = make(shape)
-    fits = measure.fit(images, measure.bank(images))
+    fits = measure.align(images, measure.bank(images))
     euclidean = ((images[:, None] - images) ** 2).sum(axis=(2, 3, 4))
     assert np.all(fits.costs <= euclidean * (1 + 1e-5) + 1e-5)
     if not measure.warp.grid.live_axes:
@@ -198,7 +199,7 @@ def test_black_and_constant_images_are_aligned(make, images, border):
     )
     pictures = pictures.astype(np.float32)
     measure = make(border=border)
-    fits = measure.fit(pictures, measure.bank(pictures))
+    fits = measure.align(pictures, measure.bank(pictures))
     euclidean = ((pictures[:, None] - pictures) ** 2).sum(axis=(2, 3, 4))
     assert np.all(np.isfinite(fits.costs))
     assert np.all(fits.costs <= euclidean * (1 + 1e-5) + 1e-5)
@@ -209,13 +210,13 @@ class TestStatus:
     def test_an_exact_minimum_is_converged(self, make, images):
         measure = make()
         black = np.zeros((1, 1, 28, 28), np.float32)
-        fits = measure.fit(black, measure.bank(black))
+        fits = measure.align(black, measure.bank(black))
         assert fits.status[0, 0] == Status.CONVERGED
         assert not fits.deltas.any()
 
     def test_adam_uses_its_budget(self, images, centroids, make):
         measure = make(solver=Adam(steps=3))
-        assert np.all(measure.fit(images, measure.bank(centroids)).status == Status.BUDGET)
+        assert np.all(measure.align(images, measure.bank(centroids)).status == Status.BUDGET)
 
     def test_quasi_newton_converges_if_it_is_given_time_and_runs_out_of_it_if_not(
         self, images, centroids, make
@@ -224,8 +225,8 @@ class TestStatus:
             make(solver=QuasiNewton(evaluations=2)),
             make(solver=QuasiNewton(evaluations=500)),
         )
-        assert np.all(hasty.fit(images, hasty.bank(centroids)).status == Status.BUDGET)
-        ends = patient.fit(images, patient.bank(centroids)).status
+        assert np.all(hasty.align(images, hasty.bank(centroids)).status == Status.BUDGET)
+        ends = patient.align(images, patient.bank(centroids)).status
         assert np.all(np.isin(ends, [Status.CONVERGED, Status.STALLED]))
         assert np.mean(ends == Status.CONVERGED) > 0.5
 
@@ -238,7 +239,7 @@ class TestStatus:
         measure = make((16, 16), solver=QuasiNewton(evaluations=200))
         bank = measure.bank(target)
         still = np.zeros((1, 1, 2, measure.n_basis), np.float32)
-        fits = measure.fit(dot, bank, start=still)
+        fits = measure.align(dot, bank, start=still)
         assert fits.status[0, 0] in (Status.CONVERGED, Status.STALLED)
         assert fits.costs[0, 0] <= ((dot - target) ** 2).sum() * (1 + 1e-5)
 
@@ -247,7 +248,7 @@ class TestAdam:
     @pytest.fixture
     def small(self):
         """A problem of smooth blobs on 12 x 10 pixels: no kinks that would amplify rounding."""
-        measure = make_measure(
+        measure = build_measure(
             (12, 10), landmarks=3, smoothness=0.01, direction="image-to-centroid", solver="adam"
         )
         points = measure.warp.grid.points()
@@ -264,7 +265,7 @@ class TestAdam:
         start = np.random.default_rng(1).normal(scale=0.05, size=(9, 2, n_basis)).astype(np.float32)
         deltas, costs, status = start.copy(), np.empty(9, np.float32), np.empty(9, np.int8)
         solver = Adam(learning_rate=rate)
-        solver.minimise(
+        solver.minimize(
             problem, pairs, np.empty((3, 0, 0), np.float32), steps, deltas, costs, status
         )
         for i in range(9):
@@ -283,7 +284,7 @@ class TestAdam:
         before = np.empty(9, np.float32)
         evaluate_pairs(problem, pairs, deltas, before)
         solver = Adam(learning_rate=100.0)
-        solver.minimise(problem, pairs, np.empty((3, 0, 0), np.float32), 1, deltas, costs, status)
+        solver.minimize(problem, pairs, np.empty((3, 0, 0), np.float32), 1, deltas, costs, status)
         np.testing.assert_allclose(costs, before, rtol=1e-6)
         assert not deltas.any()
 
@@ -326,7 +327,7 @@ class TestQuasiNewton:
         )
 
     def test_the_curvature_inverts_the_damped_gauss_newton_matrix_of_the_centroid(self, centroids):
-        measure = make_measure((28, 28), landmarks=3, smoothness=0.05)
+        measure = build_measure((28, 28), landmarks=3, smoothness=0.05)
         problem = measure.bank(centroids).problems[0, False]
         inverses = QuasiNewton().curvature(problem, centroids)
         phi = measure.warp.basis(measure.warp.grid.points())
@@ -354,19 +355,19 @@ class TestQuasiNewton:
         costs = []
         for evaluations in (1, 3, 8, 20):
             measure = make(solver=QuasiNewton(evaluations=evaluations))
-            costs.append(measure.fit(images, measure.bank(centroids), start=start).costs)
+            costs.append(measure.align(images, measure.bank(centroids), start=start).costs)
         assert np.all(np.diff(costs, axis=0) <= 1e-6 * costs[0])
 
 
 def test_solvers_are_found_by_name_and_taken_as_they_are():
-    assert isinstance(make_solver("adam"), Adam)
-    assert isinstance(make_solver("quasi-newton"), QuasiNewton)
+    assert isinstance(resolve_solver("adam"), Adam)
+    assert isinstance(resolve_solver("quasi-newton"), QuasiNewton)
     mine = Adam(learning_rate=0.05, steps=10)
-    assert make_solver(mine) is mine
+    assert resolve_solver(mine) is mine
     assert repr(mine) == "Adam(learning_rate=0.05, steps=10)"
 
 
 @pytest.mark.parametrize("solver", ["newton", "", None, 3, Adam])
 def test_an_unknown_solver_is_refused_with_what_there_is(solver):
     with pytest.raises(ValueError, match=r"solver=.*quasi-newton.*adam"):
-        make_solver(solver)
+        resolve_solver(solver)

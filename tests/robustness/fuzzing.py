@@ -1,7 +1,8 @@
-"""Damage to valid files, and the promise every reader gives: a result, or a clear error, and nothing else.
+"""Damage to valid files, and the promise of every reader: a result, or a clear error.
 
-``DIKMEANS_FUZZ`` is the number of examples of a test. Without it there are few, always the same ones, so that
-a change is judged by its own merits; with it (`make test-all`) there are many, and new ones each time.
+``DIKMEANS_FUZZ`` is the number of examples of a test. Without it there are few, always the same
+ones, so that a change is judged by its own merits; with it (`make test-all`) there are many, and
+new ones each time.
 """
 
 from __future__ import annotations
@@ -29,9 +30,8 @@ fuzz = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-MEMORY = (
-    256 << 20
-)  # bytes beyond what the process has already: many times the size of the files here
+# bytes beyond what the process has already: many times the size of the files here
+MEMORY = 256 << 20
 SECONDS = 60  # nothing here takes one
 _NUMBERS = (
     0,
@@ -54,7 +54,7 @@ _NUMBERS = (
 
 @st.composite
 def damaged(draw: Any, valid: bytes, most: int = 4) -> bytes:
-    """A file with a few bits flipped, numbers overwritten, pieces cut out, doubled, inserted, or cut off."""
+    """A file with bits flipped, numbers overwritten, pieces cut out, doubled or inserted."""
     content = bytearray(valid)
     for _ in range(draw(st.integers(1, most))):
         # headers are where the trouble is
@@ -110,9 +110,8 @@ _odd_values = st.one_of(
 
 
 def _odd(draw: Any) -> Any:
-    return copy.deepcopy(
-        draw(_odd_values)
-    )  # what is drawn is shared, and a later damage would show in it
+    # what is drawn is shared, and a later damage would show in it
+    return copy.deepcopy(draw(_odd_values))
 
 
 @st.composite
@@ -170,8 +169,8 @@ def joined(header: bytes, body: bytes) -> bytes:
 def result_or_refusal(read: Callable[[], Any], errors: Any, names: str | Path | None = None) -> Any:
     """What `read` returns, or None if it refuses in the documented way, naming the file.
 
-    Within a limit on memory and without a program started, a pickle opened, a file written: anything else
-    fails the test.
+    Within a limit on memory and without a program started, a pickle opened, a file written:
+    anything else fails the test.
     """
     with _bounded_memory(), _bounded_time(), _nothing_but_reading():
         try:
@@ -183,7 +182,7 @@ def result_or_refusal(read: Callable[[], Any], errors: Any, names: str | Path | 
 
 
 def result_or_error(compute: Callable[[], Any], errors: Any = (ValueError, TypeError)) -> Any:
-    """What `compute` returns, or None if it raises one of these; it may load compiled code meanwhile."""
+    """What `compute` returns, or None if it raises one of these; it may load compiled code."""
     with _bounded_time():
         try:
             return compute()

@@ -1,4 +1,4 @@
-"""One fitted estimator may be asked from many threads at once, and estimators may be fitted side by side."""
+"""One estimator may be asked from many threads at once, and several fitted side by side."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from thread_count import small_chunks
 from threadpoolctl import ThreadpoolController
 
-from dikmeans import DIKMeans
 from dikmeans.parallel.threads import single_blas_thread
+from tests.helpers import quick
+from tests.robustness.thread_count import small_batches
 
 N_THREADS = 8
 METHODS = {
@@ -19,7 +19,7 @@ METHODS = {
     "transform": lambda model, X: model.transform(X),
     "score": lambda model, X: np.array(model.score(X)),
     "align": lambda model, X: np.stack([a.warped for a in model.align(X)]),
-    "decision_costs": lambda model, X: model.decision_costs(X),
+    "assign": lambda model, X: np.column_stack(model.assign(X)[:4]),
 }
 
 
@@ -37,14 +37,14 @@ def at_once(calls):
 
 @pytest.fixture(autouse=True)
 def many_parts():
-    with small_chunks():
+    with small_batches():
         yield
 
 
 @pytest.fixture(scope="module", params=["tps", "affine", "none"])
 def fitted(request, real_digits):
     X = real_digits[0][:60, ::2, ::2]
-    model = DIKMeans(3, warp=request.param, n_swaps=0, max_iter=2, random_state=0, n_jobs=1).fit(X)
+    model = quick(n_clusters=3, warp=request.param, search__n_swaps=0, max_iter=2, n_jobs=1).fit(X)
     return model, X
 
 
@@ -76,11 +76,10 @@ def test_fits_side_by_side_give_what_they_give_alone(real_digits):
     X = real_digits[0][:24, ::2, ::2]
 
     def fit(seed):
-        shape = (
-            slice(None),
-            slice(None, None, 1 + seed % 2),
-        )  # two shapes: they share and they build bases
-        return DIKMeans(3, n_swaps=0, max_iter=1, random_state=seed).fit(X[shape]).cluster_centers_
+        # two shapes: they share bases, and they build them
+        shape = (slice(None), slice(None, None, 1 + seed % 2))
+        model = quick(n_clusters=3, search__n_swaps=0, max_iter=1, random_state=seed)
+        return model.fit(X[shape]).cluster_centers_
 
     seeds = list(range(4))
     alone = [fit(seed) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Damaged data files: pictures, archives, arrays, sounds and tables are read, or refused by name."""
+"""Damaged data files: pictures, archives, arrays, sounds, tables are read, or refused by name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from fuzzing import damaged, fuzz, result_or_refusal
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from published import encoded, idx_bytes, png, write_arabic_tables
 from scipy.io import wavfile
 
 from dikmeans.datasets import DataError, load
@@ -24,33 +22,35 @@ from dikmeans.datasets.files.derived import derived_array
 from dikmeans.datasets.files.idx import read_idx
 from dikmeans.datasets.files.tree import ZipLimits, open_tree
 from dikmeans.datasets.pictures.arrays import load_arrays
-from dikmeans.datasets.pictures.decode import Rendering, decode_picture, picture_size
+from dikmeans.datasets.pictures.decode import DecodeOptions, decode_picture, picture_size
 from dikmeans.datasets.pictures.folder import load_folder
 from dikmeans.datasets.sounds.read import read_sound
 from dikmeans.datasets.sounds.spectrogram import spectrogram_picture
+from tests.datasets.published import encoded, idx_bytes, png, write_arabic_tables
+from tests.robustness.fuzzing import damaged, fuzz, result_or_refusal
 
 rng = np.random.default_rng(0)
-GREY = rng.integers(0, 256, (7, 9), np.uint8)
-COLOUR = rng.integers(0, 256, (7, 9, 3), np.uint8)
+GRAY = rng.integers(0, 256, (7, 9), np.uint8)
+COLOR = rng.integers(0, 256, (7, 9, 3), np.uint8)
 DEEP = rng.integers(0, 65536, (7, 9), np.uint16)
 
 
 def _turned() -> bytes:
     exif = Image.Exif()
     exif[0x0112] = 6
-    return encoded(Image.fromarray(COLOUR), "jpeg", exif=exif)
+    return encoded(Image.fromarray(COLOR), "jpeg", exif=exif)
 
 
 PICTURES = {
-    "grey.png": png(GREY),
+    "gray.png": png(GRAY),
     "deep.png": png(DEEP),
-    "clear.png": png(np.dstack([COLOUR, GREY])),
+    "clear.png": png(np.dstack([COLOR, GRAY])),
     "turned.jpg": _turned(),
-    "colour.tiff": encoded(Image.fromarray(COLOUR), "tiff"),
+    "color.tiff": encoded(Image.fromarray(COLOR), "tiff"),
     "packed.tiff": encoded(Image.fromarray(DEEP), "tiff", compression="tiff_deflate"),
-    "few.gif": encoded(Image.fromarray(GREY), "gif"),
-    "plain.bmp": encoded(Image.fromarray(COLOUR), "bmp"),
-    "new.webp": encoded(Image.fromarray(COLOUR), "webp"),
+    "few.gif": encoded(Image.fromarray(GRAY), "gif"),
+    "plain.bmp": encoded(Image.fromarray(COLOR), "bmp"),
+    "new.webp": encoded(Image.fromarray(COLOR), "webp"),
     "deep.pgm": encoded(Image.fromarray(DEEP), "ppm"),
     "old.ppm": b"P3 2 1 255 1 2 3 4 5 6\n",
 }
@@ -70,7 +70,7 @@ def test_pictures(name, data):
     content = data.draw(damaged(PICTURES[name]))
     size = result_or_refusal(lambda: picture_size(content, name), DataError, name)
     picture = result_or_refusal(
-        lambda: decode_picture(content, name, Rendering((5, 4))), DataError, name
+        lambda: decode_picture(content, name, DecodeOptions((5, 4))), DataError, name
     )
     assert picture is None or (size is not None and is_picture(picture) and picture.shape == (5, 4))
 
@@ -82,7 +82,7 @@ def test_pictures(name, data):
 )
 def test_anything_called_a_picture(content, start):
     result_or_refusal(
-        lambda: decode_picture(start + content, "x.png", Rendering()), DataError, "x.png"
+        lambda: decode_picture(start + content, "x.png", DecodeOptions()), DataError, "x.png"
     )
 
 
@@ -97,9 +97,8 @@ def test_folders_of_pictures(data, tmp_path):
                 content if kind == "whole" else data.draw(damaged(content, 2))
             )
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # which pictures were left out, and that sizes differ
+        # which pictures were left out, and that sizes differ
+        warnings.simplefilter("ignore", UserWarning)
         images = result_or_refusal(
             lambda: load_folder(tmp_path, largest_side=16), DataError, tmp_path
         )
@@ -118,13 +117,13 @@ def archive(members, **options) -> bytes:
 
 
 ARCHIVES = {
-    "stored": archive({"a/1.png": PICTURES["grey.png"], "b/2.jpg": PICTURES["turned.jpg"]}),
+    "stored": archive({"a/1.png": PICTURES["gray.png"], "b/2.jpg": PICTURES["turned.jpg"]}),
     "deflated": archive(
-        {"a/1.png": PICTURES["grey.png"], "b/2.png": PICTURES["deep.png"]},
+        {"a/1.png": PICTURES["gray.png"], "b/2.png": PICTURES["deep.png"]},
         compression=zipfile.ZIP_DEFLATED,
     ),
-    "lzma": archive({"1.png": PICTURES["grey.png"]}, compression=zipfile.ZIP_LZMA),
-    "bzip2": archive({"1.png": PICTURES["grey.png"]}, compression=zipfile.ZIP_BZIP2),
+    "lzma": archive({"1.png": PICTURES["gray.png"]}, compression=zipfile.ZIP_LZMA),
+    "bzip2": archive({"1.png": PICTURES["gray.png"]}, compression=zipfile.ZIP_BZIP2),
 }
 
 
@@ -150,10 +149,9 @@ def test_archives(kind, data, tmp_path):
 def test_names_in_archives_lead_nowhere(names, tmp_path):
     path = tmp_path / "pictures.zip"
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", UserWarning
-        )  # of the writer: a name ends at its first zero byte
-        path.write_bytes(archive(dict.fromkeys(names, PICTURES["grey.png"])))
+        # of the writer: a name ends at its first zero byte
+        warnings.simplefilter("ignore", UserWarning)
+        path.write_bytes(archive(dict.fromkeys(names, PICTURES["gray.png"])))
         images = result_or_refusal(lambda: load_folder(path), DataError, path)
     assert list(tmp_path.iterdir()) == [path]
     assert images is None or not any(".." in Path(name).parts for name in images.names)
@@ -186,10 +184,10 @@ def npz(**arrays) -> bytes:
 
 
 ARRAYS = {
-    "bytes.npy": npy(np.stack([GREY, GREY])),
-    "floats.npy": npy(np.stack([GREY, GREY]) / 255),
+    "bytes.npy": npy(np.stack([GRAY, GRAY])),
+    "floats.npy": npy(np.stack([GRAY, GRAY]) / 255),
     "both.npz": npz(
-        images=np.stack([GREY, GREY]), labels=np.array(["a", "b"]), names=np.array([b"1", b"2"])
+        images=np.stack([GRAY, GRAY]), labels=np.array(["a", "b"]), names=np.array([b"1", b"2"])
     ),
 }
 
@@ -224,18 +222,18 @@ def test_array_files_with_other_claims(name, shape, kind, tmp_path):
 def test_cached_arrays_that_were_damaged_are_computed_anew(data, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("dikmeans.datasets.files.derived.user_cache", lambda: tmp_path)
-    derived_array("x", {}, lambda: GREY, GREY.shape)
+    derived_array("x", {}, lambda: GRAY, GRAY.shape)
     (path,) = (tmp_path / "derived").iterdir()
     path.write_bytes(data.draw(damaged(path.read_bytes()) | damaged(ARCHIVES["stored"])))
-    found = derived_array("x", {}, lambda: GREY, GREY.shape)
-    assert found.shape == GREY.shape
+    found = derived_array("x", {}, lambda: GRAY, GRAY.shape)
+    assert found.shape == GRAY.shape
     assert found.dtype == np.uint8
 
 
 # -- idx files and tables --------------------------------------------------------------------------
 
 
-IDX = idx_bytes(np.stack([GREY, GREY]))
+IDX = idx_bytes(np.stack([GRAY, GRAY]))
 
 
 @fuzz

@@ -1,4 +1,4 @@
-"""Whatever is passed as X or as weights: a fit that makes sense, or an error that says what is wrong."""
+"""Whatever is passed as X or as weights: a fit that makes sense, or a clear error."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
-from fuzzing import fuzz, result_or_error
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.exceptions import ConvergenceWarning
 
-from dikmeans import DIKMeans
-
-QUICK = {"n_swaps": 1, "max_iter": 2, "random_state": 0}
+from dikmeans.preprocessing import PREPROCESSORS
+from tests.helpers import quick
+from tests.robustness.fuzzing import fuzz, result_or_error
 
 KINDS = st.sampled_from(
     [
@@ -36,7 +35,7 @@ SHAPES = arrays.array_shapes(min_dims=1, max_dims=5, min_side=0, max_side=7)
 
 @st.composite
 def inputs(draw):
-    """An array of any kind and shape; of numbers near zero, huge, tiny, equal, or not numbers at all."""
+    """An array of any kind and shape, of numbers near zero, huge, tiny, equal, or none at all."""
     kind, shape = draw(KINDS), draw(SHAPES)
     rng = np.random.default_rng(draw(st.integers(0, 9)))
     numbers = rng.uniform(0, 1, shape)
@@ -73,11 +72,15 @@ def pictures(draw):
     return X.astype(draw(st.sampled_from([np.float64, np.float32])))
 
 
+def small(**parameters):
+    return quick(search__n_swaps=1, max_iter=2, **parameters)
+
+
 def fit(X, sample_weight=None, **parameters):
     """A fit and a prediction, with the warning about clusters without members kept quiet."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = DIKMeans(**{**QUICK, **parameters}).fit(X, sample_weight=sample_weight)
+        model = small(**parameters).fit(X, sample_weight=sample_weight)
     return model, model.predict(X)
 
 
@@ -108,10 +111,9 @@ def test_any_array(X, n_clusters, warp):
         {
             "warp": st.sampled_from(["tps", "affine", "none"]),
             "direction": st.sampled_from(["centroid-to-image", "image-to-centroid"]),
-            "normalize": st.sampled_from(["auto", "unit", "strokes", "scales", "subject", None]),
-            "border": st.sampled_from(["zero", "edge"]),
+            "preprocessing": st.sampled_from(["auto", *PREPROCESSORS])
+            | st.sampled_from([kind(border="edge") for kind in PREPROCESSORS.values()]),
             "smoothness": st.sampled_from([0.0, 0.3, 100.0]),
-            "unit_norm_centroids": st.booleans(),
         }
     ),
 )
@@ -139,7 +141,7 @@ def test_weights(data, warp):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return DIKMeans(2, **QUICK).fit(np.random.default_rng(0).uniform(size=(6, 3, 4)))
+    return small(n_clusters=2).fit(np.random.default_rng(0).uniform(size=(6, 3, 4)))
 
 
 @fuzz

@@ -1,4 +1,4 @@
-"""What fuzzing found in the readers of data, one test a find."""
+"""What fuzzing found in the readers of data, one test per find."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import zipfile
 import numpy as np
 import pytest
 import soundfile
-from fuzzing import result_or_refusal
+from dikmeans.paper.errors import ReproductionFileError
+from dikmeans.paper.protocol.results_file import read_results
 from PIL import Image
-from published import encoded, png, write_head_pose_copy
 from scipy.io import wavfile
-from toy_sets import made_up_run
 
 from dikmeans.datasets import CorruptFileError, DataError, load
 from dikmeans.datasets.files.derived import derived_array
 from dikmeans.datasets.files.idx import read_idx
 from dikmeans.datasets.pictures.arrays import load_arrays
-from dikmeans.datasets.pictures.decode import Rendering, decode_picture
+from dikmeans.datasets.pictures.decode import DecodeOptions, decode_picture
 from dikmeans.datasets.sounds.read import read_sound
-from dikmeans.paper import ResultsFileError, read_results
+from tests.datasets.published import encoded, png, write_head_pose_copy
+from tests.paper.toy_data import invented_run
+from tests.robustness.fuzzing import result_or_refusal
 
-GREY = np.arange(12, dtype=np.uint8).reshape(3, 4)
+GRAY = np.arange(12, dtype=np.uint8).reshape(3, 4)
 
 
 def npy_claiming(shape: str) -> bytes:
@@ -33,14 +34,14 @@ def npy_claiming(shape: str) -> bytes:
 
 
 def test_a_picture_that_a_program_would_have_to_draw_is_refused():
-    postscript = encoded(Image.fromarray(GREY), "eps")
+    postscript = encoded(Image.fromarray(GRAY), "eps")
     with pytest.raises(CorruptFileError, match=r"x\.png .*format is not known"):
-        decode_picture(postscript, "x.png", Rendering())
+        decode_picture(postscript, "x.png", DecodeOptions())
 
 
 def test_a_part_larger_than_the_picture_is_refused():
     with pytest.raises(CorruptFileError, match=r"x\.png .*a part of 1000000000x3 .*3x4 pixels"):
-        decode_picture(png(GREY), "x.png", Rendering(), (0, 0, 10**9, 3))
+        decode_picture(png(GRAY), "x.png", DecodeOptions(), (0, 0, 10**9, 3))
 
 
 def test_an_array_in_an_archive_is_not_larger_than_its_bytes(tmp_path):
@@ -60,14 +61,14 @@ def test_numbers_beyond_single_precision_are_refused_as_such(tmp_path):
 @pytest.mark.parametrize("damage", [npy_claiming("(99999, 9999, 9999)"), None, b"", b"\x80\x04."])
 def test_a_cache_that_holds_something_else_is_computed_anew(damage, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    derived_array("x", {}, lambda: GREY, GREY.shape)
+    derived_array("x", {}, lambda: GRAY, GRAY.shape)
     (path,) = (tmp_path / "dikmeans" / "derived").iterdir()
     if damage is None:
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("x", "not an array")
     else:
         path.write_bytes(damage)
-    np.testing.assert_array_equal(derived_array("x", {}, lambda: GREY, GREY.shape), GREY)
+    np.testing.assert_array_equal(derived_array("x", {}, lambda: GRAY, GRAY.shape), GRAY)
 
 
 def test_an_idx_file_takes_no_more_memory_than_it_is_long(tmp_path):
@@ -149,8 +150,8 @@ def test_a_table_of_faces_is_refused_by_name(change, tmp_path):
     ],
 )
 def test_a_record_with_entries_of_the_wrong_kind_is_refused(change, tmp_path):
-    line = json.dumps({**json.loads(made_up_run(0).to_line()), **change})
+    line = json.dumps({**json.loads(invented_run(0).to_line()), **change})
     path = tmp_path / "runs.jsonl"
     path.write_text(line.replace('"deep"', "[" * 3000 + "]" * 3000) + "\n")
-    with pytest.raises(ResultsFileError, match=r"runs\.jsonl is not a results file: line 1"):
+    with pytest.raises(ReproductionFileError, match=r"runs\.jsonl is not a results file: line 1"):
         read_results(path)

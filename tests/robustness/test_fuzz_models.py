@@ -1,4 +1,4 @@
-"""Damaged model files, label files, run folders and results files: a valid result, or a clear refusal."""
+"""Damaged model files, label files, run folders, results files: a result or a clear refusal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ import shutil
 
 import numpy as np
 import pytest
-from fuzzing import (
+from dikmeans.paper.errors import ReproductionFileError
+from dikmeans.paper.protocol.results_file import ResultsFile, read_results
+from dikmeans.paper.protocol.run_record import RunRecord, current_versions
+from dikmeans.paper.protocol.table_cells import summarize
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dikmeans import DIKMeans
+from dikmeans.datasets import ImageSource
+from dikmeans.model_file import ModelFileError
+from dikmeans.runs import RunFolderError, open_run, write_run
+from dikmeans.runs.labels_file import rows_from_csv
+from tests.helpers import quick
+from tests.robustness.fuzzing import (
     assert_names,
     damaged,
     damaged_json,
@@ -18,17 +31,6 @@ from fuzzing import (
     result_or_error,
     result_or_refusal,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
-from dikmeans import DIKMeans
-from dikmeans.kmeans.assignment import assign_images
-from dikmeans.datasets import Source
-from dikmeans.paper.record import RunRecord, current_versions
-from dikmeans.paper.results_file import ResultsFile, ResultsFileError, read_results
-from dikmeans.paper.summary import summarise
-from dikmeans.runs import ModelFileError, RunFolderError, open_run, write_run
-from dikmeans.runs.labels_file import rows_from_csv
 
 X = np.random.default_rng(0).uniform(size=(9, 5, 6))
 
@@ -38,12 +40,10 @@ def run(tmp_path_factory):
     """A run folder, to be copied."""
     folder = tmp_path_factory.mktemp("runs")
     np.save(folder / "images.npy", X)
-    source = Source.of(str(folder / "images.npy"))
+    source = ImageSource.resolve(str(folder / "images.npy"))
     images = source.load()
-    model = DIKMeans(2, landmarks=2, n_swaps=0, max_iter=1, random_state=0).fit(images.images)
-    write_run(
-        folder / "run", model, images, source, assign_images(model, images.images), seconds=1.0
-    )
+    model = quick(n_clusters=2, landmarks=2, max_iter=1).fit(images.images)
+    write_run(folder / "run", model, images, source, seconds=1.0)
     return folder / "run"
 
 
@@ -139,23 +139,23 @@ def test_label_files(data, run):
 def record(seed):
     scores = {"accuracy": 0.5, "nmi": 0.4, "ari": 0.3}
     return RunRecord(
-        "DI K-means", {"landmarks": 4}, "mnist", "MNIST", seed, 10, 500, 60000, 100, scores, scores, 12.5,
-        1.5, 0.5, -1, 2, current_versions(),
+        "DI K-means", {"landmarks": 4}, "mnist", "MNIST", seed, 10, 500, 60000, 100, scores,
+        scores, 12.5, 1.5, 0.5, -1, 2, current_versions(),
     )  # fmt: skip
 
 
 def check_results(path):
     before = path.read_bytes()
-    records = result_or_refusal(lambda: read_results(path), ResultsFileError, path)
+    records = result_or_refusal(lambda: read_results(path), ReproductionFileError, path)
     assert path.read_bytes() == before
     for one in records or ():
-        summarise([one])
+        summarize([one])
     try:
         with ResultsFile(path) as results:
             assert records is not None
             assert results.append(record(99))
             assert results.read()[-1].seed == 99
-    except ResultsFileError as error:
+    except ReproductionFileError as error:
         assert_names(error, path)
         assert records is None
         assert path.read_bytes() == before

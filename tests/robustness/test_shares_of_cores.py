@@ -1,4 +1,4 @@
-"""Nobody takes more cores than its share: alone, beside others, in workers of joblib and of Dask."""
+"""Nobody takes more cores than its share: alone, beside others, in workers of joblib or Dask."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed, parallel_config
 from sklearn.model_selection import GridSearchCV
-from thread_count import (
+
+from dikmeans import DIKMeans, Search
+from dikmeans.parallel.cores import Share
+from dikmeans.parallel.threads import run_threads
+from tests.robustness.thread_count import (
     MOMENT,
     Counter,
     CountingKMeans,
@@ -23,16 +27,9 @@ from thread_count import (
     tiny_pictures,
 )
 
-from dikmeans import DIKMeans
-from dikmeans.parallel.cores import Share
-from dikmeans.parallel.threads import run_threads
-from dikmeans.paper import DistortionSearch
-
 QUICK = {
-    "curriculum": False,
-    "n_swaps": 0,
+    "search": Search(warm_up=False, n_swaps=0, max_iter=1, deformation_prior="bending"),
     "max_iter": 1,
-    "stiffness": "uniform",
     "random_state": 0,
 }
 
@@ -128,7 +125,8 @@ def test_callers_in_threads_divide_the_cores(n_callers):
     with machine_of(4), ThreadPoolExecutor(n_callers) as pool:
         for future in [pool.submit(call) for _ in range(n_callers)]:
             future.result()
-    # everybody has a thread at least; beyond that, what joined last may overlap one part with what gives way
+    # everybody has a thread at least; beyond that, what joined last may overlap one part with what
+    # gives way
     assert counter.most <= max(4, n_callers) + 3
 
 
@@ -182,13 +180,6 @@ def test_a_grid_search_in_threads_divides_the_cores():
     # one part of a call that was alone may still run when the other begins
     assert counter.most <= 3
     assert len(counter.workers) >= 2
-
-
-def test_a_search_without_labels_uses_what_its_estimator_may():
-    search = DistortionSearch(
-        CountingKMeans(2, n_jobs=2, **QUICK), {"smoothness": [0.1, 1.0]}, refit=True
-    ).fit(tiny_pictures())
-    assert search.best_estimator_.most_threads_ == 2
 
 
 # -- in workers of Dask ----------------------------------------------------------------------------

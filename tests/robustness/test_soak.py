@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from _common import digits
-from soak import MIB, SETTINGS, one_round, reading
+from benchmarks._common import digits
+from benchmarks.soak import MIB, SETTINGS, one_round, reading
 
 
 @pytest.mark.slow
@@ -27,6 +26,6 @@ def test_after_a_warm_up_fits_leave_nothing_behind(tmp_path):
     turns = held.reshape(5, len(SETTINGS), 4).min(axis=1)
     resident, objects, threads, files = turns[-1] - turns[0]
     assert resident < 2 * MIB  # 20 fits with their models, pictures and warps are more than that
-    assert objects < n_rounds - len(SETTINGS)  # less than one a round
+    assert objects < n_rounds - len(SETTINGS)  # less than one per round
     assert threads == 0
     assert files == 0

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any, Self
 from unittest import mock
 
 import numpy as np
 
 from dikmeans import DIKMeans
-from dikmeans.registration import bulk, cores, threads
+from dikmeans.kmeans import shard
+from dikmeans.parallel import cores, threads
+from dikmeans.registration import batches
+from dikmeans.registration.euclidean_measure import EuclideanMeasure
+from dikmeans.registration.warped_measure import WarpedMeasure
 
 MOMENT = 0.02  # seconds a part takes: time for every thread to get one
 
 
 class Counter:
-    """Counts who works on parts while the block lasts; calls of all threads of the process together."""
+    """Counts who works on parts while the block lasts, in all threads of the process together."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -39,19 +45,23 @@ class Counter:
         def counted(job: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
             return threads.run_threads(lambda part: job(self.job(part)), parts, n_jobs)
 
-        self._patches = [mock.patch.object(bulk, "run_threads", counted), small_chunks()]
-        for patch in self._patches:
-            patch.start()
+        self._patches = contextlib.ExitStack()
+        for module in (batches, shard):
+            self._patches.enter_context(mock.patch.object(module, "run_threads", counted))
+        self._patches.enter_context(small_batches())
         return self
 
     def __exit__(self, *_: object) -> None:
-        for patch in self._patches:
-            patch.stop()
+        self._patches.close()
 
 
-def small_chunks() -> Any:
-    """A patch that cuts the smallest set of images into parts enough for all threads."""
-    return mock.patch.object(bulk, "CHUNK_PIXELS", 1)
+@contextlib.contextmanager
+def small_batches() -> Iterator[None]:
+    """A block in which the smallest set of images is cut into parts enough for all threads."""
+    with contextlib.ExitStack() as patches:
+        for measure in (WarpedMeasure, EuclideanMeasure):
+            patches.enter_context(mock.patch.object(measure, "batch_pixels", 1))
+        yield
 
 
 def machine_of(n_cores: int) -> Any:

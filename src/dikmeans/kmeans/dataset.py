@@ -11,7 +11,7 @@ beside it: one shard in memory (`InProcess`), many on disk, or many with the wor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -241,14 +241,14 @@ class Dataset(AbstractContextManager["Dataset"]):
         """Align all images with all centroids: from the identity, or from the warps in `start`."""
         before = [None] * len(self.shards) if start is None else start.fits
         fits = self._map(on_shard.assign, measure, centroids, before)
-        return self._summarized(centroids, fits, before)
+        return self._summarized(centroids, list(fits), before)
 
     def realign(
         self, measure: Measure, clustering: Clustering, centroids: FloatArray, columns: IntArray
     ) -> Clustering:
         """Align all images from the identity with the new centroids `columns` of `centroids`."""
         fits = self._map(on_shard.realign, measure, centroids, clustering.fits, columns)
-        return self._summarized(centroids, fits, clustering.fits)
+        return self._summarized(centroids, list(fits), clustering.fits)
 
     def move_centroids(self, measure: Measure, clustering: Clustering) -> FloatArray:
         """The centroid update for a clustering."""
@@ -290,13 +290,13 @@ class Dataset(AbstractContextManager["Dataset"]):
         centroids: FloatArray,
         fits: Sequence[Handle],
         *more: object,
-    ) -> list[Handle]:
-        """Call a function on every shard and its alignments."""
+    ) -> Iterator[Handle]:
+        """Call a function on every shard and its alignments, one after the other as asked for."""
         shared = self.workers.share(measure), self.workers.share(centroids)
-        return [
+        return (
             self.workers.call(function, shard, *shared, fit, *more, self.workers.n_jobs)
             for shard, fit in zip(self.shards, fits, strict=True)
-        ]
+        )
 
     def _summarized(
         self, centroids: FloatArray, fits: Sequence[Handle], before: Sequence[Handle]

@@ -145,8 +145,9 @@ class Run:
             if index < state.phase:
                 continue
             if phase.kind is PhaseKind.ASSIGNMENT:
-                yield replace(state, phase=index)  # the rest is for `result`
-                return
+                if index > state.phase:
+                    yield replace(state, phase=index)
+                return  # the rest is for `result`
             if phase.kind is PhaseKind.PROTOTYPES:
                 state = replace(state, prototypes=self._divide(state))
                 continue

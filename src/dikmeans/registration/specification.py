@@ -97,7 +97,7 @@ class MeasureSpec:
             raise InvalidParameterError("smoothness", self.smoothness, str(SMOOTHNESS))
         if self.direction not in DIRECTIONS:
             raise InvalidParameterError("direction", self.direction, ", ".join(DIRECTIONS))
-        if self.border not in PAD_MODES:
+        if self.border not in tuple(PAD_MODES):  # a list cannot be looked up in a dict
             raise InvalidParameterError("border", self.border, ", ".join(PAD_MODES))
         family = make_warp(self.warp, (shape[0], shape[1]), self.landmarks)
         solver = resolve_solver(self.solver)

@@ -1,14 +1,15 @@
-"""Alignments found on a device: as good as the compiled ones, each pair on its own, the same every time."""
+"""Alignments on a device: as good as the compiled ones, each pair on its own, reproducible."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-from device_pairs import both, some_stiffness, some_warps
 from scipy import ndimage
 
-from dikmeans.registration import Adam, QuasiNewton, Status, align, make_measure, pairwise_cost
-from dikmeans.registration.batches import fit_images
+from dikmeans.registration import Adam, QuasiNewton, Status, align, pairwise_cost
+from dikmeans.registration.batches import align_images
+from tests.helpers import build_measure
+from tests.registration.torch.device_pairs import both, on_device, some_precision, some_warps
 
 pytest.importorskip("torch")
 
@@ -33,7 +34,7 @@ def fits_of_both(measure, solver, images, centroids):
     measures = both((28, 28), solver=solver, **measure)
     bank = measures[0].bank(centroids, warm=True)
     start = some_warps(measures[0], len(images), len(centroids), reach=0.03)
-    return [measure.fit(images, bank, start=start) for measure in measures]
+    return [each.align(images, bank, start=start) for each in measures]
 
 
 @pytest.mark.parametrize("evaluations", [1, 2, 4])
@@ -66,7 +67,7 @@ def test_adam_takes_the_same_steps(measure, steps, images, centroids):
     np.testing.assert_array_equal(ours.status, theirs.status)
     _, device = both((28, 28), solver=Adam(steps=steps), **measure)
     blank = np.zeros_like(images[:1])
-    assert device.fit(blank, device.bank(blank)).status[0, 0] == (
+    assert device.align(blank, device.bank(blank)).status[0, 0] == (
         Status.CONVERGED if steps else Status.BUDGET
     )
 
@@ -76,10 +77,10 @@ def test_costs_are_as_close_to_the_compiled_ones_as_rounding_lets_anyone_be(
 ):
     compiled, device = both((28, 28), **measure)
     bank = compiled.bank(digits_by_class[:, 10, None])
-    theirs, ours = (measure.fit(images, bank).costs for measure in (compiled, device))
+    theirs, ours = (measure.align(images, bank).costs for measure in (compiled, device))
     # what the compiled descent makes of pictures that differ in the last digit
     noise = np.random.default_rng(0).normal(scale=2e-7, size=images.shape)
-    shaken = compiled.fit((images * (1 + noise)).astype(np.float32), bank).costs
+    shaken = compiled.align((images * (1 + noise)).astype(np.float32), bank).costs
     assert np.median(np.abs(ours / theirs - 1)) < 1e-3
     assert share_alike(ours, theirs) > share_alike(shaken, theirs) - 0.1
     assert ours.sum() == pytest.approx(theirs.sum(), rel=0.01)
@@ -88,52 +89,52 @@ def test_costs_are_as_close_to_the_compiled_ones_as_rounding_lets_anyone_be(
     assert ours[own].sum() == pytest.approx(theirs[own].sum(), rel=0.02)
 
 
-def test_costs_with_learned_stiffness_are_close_too(images, centroids):
-    stiffness = some_stiffness(16, 3)
-    compiled, device = both((28, 28), stiffness=stiffness)
-    theirs = compiled.fit(images, compiled.bank(centroids)).costs
-    ours = device.fit(images, device.bank(centroids)).costs
+def test_costs_with_a_learned_prior_are_close_too(images, centroids):
+    precision = some_precision(16, 3)
+    compiled, device = both((28, 28), precision=precision)
+    theirs = compiled.align(images, compiled.bank(centroids)).costs
+    ours = device.align(images, device.bank(centroids)).costs
     assert np.median(np.abs(ours / theirs - 1)) < 1e-4
-    column = device.fit(images, device.bank(centroids[2:], numbers=np.array([2]))).costs
+    column = device.align(images, device.bank(centroids[2:], columns=np.array([2]))).costs
     np.testing.assert_array_equal(column[:, 0], ours[:, 2])
 
 
 def test_no_cost_exceeds_the_identitys_and_each_belongs_to_its_warp(measure, images, centroids):
     _, device = both((28, 28), **measure)
     bank = device.bank(centroids)
-    fits = device.fit(images, bank)
+    fits = device.align(images, bank)
     euclidean = ((images[:, None] - centroids) ** 2).sum(axis=(2, 3, 4))
     assert np.all(fits.costs <= euclidean * (1 + 1e-5))
-    frozen = make_measure((28, 28), solver=QuasiNewton(evaluations=1), device="cpu", **measure)
-    again = frozen.fit(images, bank, start=fits.deltas)
+    frozen = build_measure((28, 28), solver=QuasiNewton(evaluations=1, device="cpu"), **measure)
+    again = frozen.align(images, bank, start=fits.deltas)
     np.testing.assert_array_equal(again.costs, fits.costs)
     np.testing.assert_array_equal(again.deltas, fits.deltas)
 
 
 def test_a_warm_start_never_raises_the_cost(measure, images, centroids):
     _, device = both((28, 28), **measure)
-    frozen = make_measure((28, 28), solver=QuasiNewton(evaluations=1), device="cpu", **measure)
+    frozen = build_measure((28, 28), solver=QuasiNewton(evaluations=1, device="cpu"), **measure)
     bank = device.bank(centroids)
     for reach in (0.0, 0.05, 0.5):
         start = some_warps(device, 20, 3, reach)
         before, after = (
-            measure.fit(images, bank, start=start).costs for measure in (frozen, device)
+            measure.align(images, bank, start=start).costs for measure in (frozen, device)
         )
         assert np.all(after <= before)
         assert np.median(after / before) < 1
 
 
-def test_no_result_depends_on_company_order_or_chunks(measure, images, centroids):
+def test_no_result_depends_on_company_order_or_batches(measure, images, centroids):
     # Bit for bit, as with the compiled loops.
     _, device = both((28, 28), **measure)
     bank = device.bank(centroids)
-    together = device.fit(images, bank, prune=2.0)
+    together = device.align(images, bank, prune=2.0)
     order = np.random.default_rng(0).permutation(20)
-    shuffled = device.fit(images[order], bank, prune=2.0)
-    alone = device.fit(images[3:4], bank, prune=2.0)
-    device.chunk_pixels = 7 * 28 * 28
-    in_chunks = fit_images(device, images, bank, prune=2.0, n_jobs=2)
-    for all_of_it, some, single, parts in zip(together, shuffled, alone, in_chunks, strict=True):
+    shuffled = device.align(images[order], bank, prune=2.0)
+    alone = device.align(images[3:4], bank, prune=2.0)
+    device.batch_pixels = 7 * 28 * 28
+    in_batches = align_images(device, images, bank, prune=2.0, n_jobs=2)
+    for all_of_it, some, single, parts in zip(together, shuffled, alone, in_batches, strict=True):
         np.testing.assert_array_equal(some, all_of_it[order])
         np.testing.assert_array_equal(single[0], all_of_it[3])
         np.testing.assert_array_equal(parts, all_of_it)
@@ -142,7 +143,7 @@ def test_no_result_depends_on_company_order_or_chunks(measure, images, centroids
 def test_the_same_call_gives_the_same_result(images, centroids):
     _, device = both((28, 28))
     for first, second in zip(
-        *(device.fit(images, device.bank(centroids)) for _ in range(2)), strict=True
+        *(device.align(images, device.bank(centroids)) for _ in range(2)), strict=True
     ):
         np.testing.assert_array_equal(first, second)
 
@@ -153,20 +154,25 @@ def test_how_a_search_ended_is_told():
     bar[:, :, 3:13, 5:8] = moved[:, :, 3:13, 8:11] = 1
     _, device = both((16, 16))
     bank = device.bank(np.concatenate([bar, moved]))
-    assert device.fit(bar, bank).status[0, 0] == Status.CONVERGED  # there from the start
-    assert device.fit(bar, bank, prune=1.0).status[0].tolist() == [Status.CONVERGED, Status.PRUNED]
+    assert device.align(bar, bank).status[0, 0] == Status.CONVERGED  # there from the start
+    assert device.align(bar, bank, prune=1.0).status[0].tolist() == [
+        Status.CONVERGED,
+        Status.PRUNED,
+    ]
     assert (
-        device.fit(blank, device.bank(blank)).status[0, 0] == Status.CONVERGED
+        device.align(blank, device.bank(blank)).status[0, 0] == Status.CONVERGED
     )  # no slope anywhere
     _, hasty = both((16, 16), solver=QuasiNewton(evaluations=2))
-    assert hasty.fit(bar, hasty.bank(moved)).status[0, 0] == Status.BUDGET
+    assert hasty.align(bar, hasty.bank(moved)).status[0, 0] == Status.BUDGET
 
 
 def test_pairwise_cost_and_align_take_a_device(images, centroids):
     X, Y = images[:6, 0], centroids[:, 0]
     np.testing.assert_allclose(
-        np.median(pairwise_cost(X, Y, device="cpu")), np.median(pairwise_cost(X, Y)), rtol=0.02
+        np.median(pairwise_cost(X, Y, solver=on_device())),
+        np.median(pairwise_cost(X, Y)),
+        rtol=0.02,
     )
-    ours, theirs = (align(X[0], X[0] * 0.9, device=device) for device in ("cpu", None))
+    ours, theirs = (align(X[0], X[0] * 0.9, solver=s) for s in (on_device(), "quasi-newton"))
     assert ours.cost == pytest.approx(theirs.cost, rel=1e-3)
     np.testing.assert_allclose(ours.warped, theirs.warped, atol=1e-3)

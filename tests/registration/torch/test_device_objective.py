@@ -4,14 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from device_pairs import both, some_stiffness, some_warps
 from scipy import ndimage
 
-import reference
-from dikmeans.registration.warped_measure import energies_of
-from dikmeans.registration.objective import N_WORK_ROWS, evaluate
 from dikmeans.registration import make_warp
-from dikmeans.registration.sampling import pad
+from dikmeans.registration.objective import N_WORK_ROWS, evaluate
+from dikmeans.registration.warped_measure import _Descent
+from tests import reference
+from tests.registration.torch.device_pairs import both, some_precision, some_warps
 
 torch = pytest.importorskip("torch")
 
@@ -21,7 +20,7 @@ CHANNELS = [1, 3]
 
 
 def a_scene(shape, n_channels, measure, *, learned=False):
-    """Aligners, the sharp problem of five images with two centroids, and warps of the pairs."""
+    """Both measures, the sharp problem of five images with two centroids, warps of the pairs."""
     rng = np.random.default_rng(0)
     # soft blots: on noise, rounding of the places alone would show in the fifth digit
     blots = ndimage.gaussian_filter(rng.random((7, n_channels, *shape)), (0, 0, 2, 2)).astype(
@@ -29,16 +28,16 @@ def a_scene(shape, n_channels, measure, *, learned=False):
     )
     images, centroids = blots[:5], blots[5:]
     n_basis = make_warp(measure["warp"], shape).n_basis
-    stiffness = some_stiffness(n_basis, 2) if learned else None
-    compiled, device = both(shape, stiffness=stiffness, **measure)
+    precision = some_precision(n_basis, 2) if learned else None
+    compiled, device = both(shape, precision=precision, **measure)
     problem = compiled.bank(centroids).problems[0, False]
-    pairs = compiled._pairs(images, centroids, energies_of(images))
+    pairs = _Descent(compiled, images, compiled.bank(centroids), None)._pairs(images, centroids)
     deltas = np.stack([a_clear_warp(compiled, problem.sampler, rng) for _ in range(10)])
     return compiled, device, problem, pairs, deltas
 
 
 def a_clear_warp(measure, sampler, rng):
-    """A warp that leads no pixel onto the edge of another, where rounding decides about the slope."""
+    """A warp that leads no pixel onto an edge, where rounding decides about the slope."""
     while True:
         delta = rng.normal(scale=0.1, size=(2, measure.n_basis)).astype(np.float32)
         live = reference.locate(sampler, delta)[list(measure.warp.grid.live_axes)]
@@ -101,16 +100,16 @@ def test_costs_and_gradients_are_those_of_the_formula(measure, shape):
 @pytest.mark.usefixtures("few_slots")
 def test_costs_of_more_pairs_than_there_are_slots(measure):
     _, device, problem, pairs, deltas = a_scene((28, 28), 1, measure)
-    costs = device._evaluate(problem, pairs, deltas)
+    costs = device.evaluate(problem, pairs, deltas)
     np.testing.assert_allclose(costs, compiled_values(problem, pairs, deltas)[0], rtol=1e-5)
 
 
 def test_warps_that_are_no_numbers_or_lead_far_away_do_no_harm():
     measure = {"warp": "affine", "direction": "centroid-to-image", "border": "edge"}
     _, device, problem, pairs, deltas = a_scene((12, 15), 1, measure)
-    alone = device._evaluate(problem, pairs, deltas)
+    alone = device.evaluate(problem, pairs, deltas)
     deltas[2], deltas[3], deltas[4] = np.nan, np.inf, 1e6
-    costs = device._evaluate(problem, pairs, deltas)
+    costs = device.evaluate(problem, pairs, deltas)
     others = [0, 1, 5, 6, 7, 8, 9]
     np.testing.assert_array_equal(costs[others], alone[others])
     assert not np.isfinite(costs[[2, 3]]).any()
@@ -133,12 +132,8 @@ def test_rendered_pictures_are_the_compiled_ones(measure, shape, n_channels):
 
 
 def sums(measure, centroids, images, labels, weights, deltas):
-    """`back_project` into empty sums."""
-    templates = pad(centroids, measure.border)
-    push, mass = np.zeros(templates.shape), np.zeros((len(templates), templates.shape[2]))
-    targets = images.reshape(*images.shape[:2], -1)
-    measure.back_project(templates, targets, labels, weights, deltas, push, mass)
-    return push, mass
+    """Residuals and ones, carried back to the pixels of the centroids."""
+    return measure.back_project(centroids, images, labels, weights, deltas, 1)
 
 
 def members(measure, shape, n_channels, n=50, k=3):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from checkpointed_fits import pictures
+
+from tests.checkpoint.checkpointed_fits import pictures
 
 
 @pytest.fixture(name="X", scope="session")

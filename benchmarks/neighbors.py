@@ -1,11 +1,11 @@
-"""What the measure can tell if labels are given: nearest neighbours under it, on the training images.
+"""What the measure can tell if labels are given: nearest neighbors under it.
 
-A clustering that is blind to labels can hardly be expected to do better than neighbours whose labels are
+A clustering without labels can hardly be expected to do better than neighbors whose labels are
 known. Each test image is compared with every training image, under the measure of
-`dikmeans.registration.pairwise_cost` (bending energy, both pictures normalised as a model would), and takes the
-class of most of its k nearest.
+`dikmeans.registration.pairwise_cost` (bending energy, both pictures preprocessed as a model would),
+and takes the class of most of its k nearest.
 
-    DIKMEANS_DATA=... python benchmarks/neighbours.py --data rock-paper-scissors face-pose face-pose-box
+    DIKMEANS_DATA=... python -m benchmarks.neighbors --data rock-paper-scissors face-pose
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from dikmeans.paper.protocol.data_tasks import get_task
 
-from _common import print_table
-from dikmeans.registration import pairwise_cost
-from dikmeans.preprocessing import NORMALISERS, choose_normaliser
-from dikmeans.paper import get_task
+from benchmarks._common import print_table
 from dikmeans.images import to_channels_first
+from dikmeans.preprocessing import PREPROCESSORS, resolve_preprocessing
+from dikmeans.registration import pairwise_cost
 
 
 def vote(costs: np.ndarray, labels: np.ndarray, k: int, n_classes: int) -> np.ndarray:
@@ -33,34 +33,37 @@ def main() -> None:
         "--data", nargs="+", default=["rock-paper-scissors", "face-pose", "face-pose-box"]
     )
     parser.add_argument("--train-size", type=int, default=500)
-    parser.add_argument("--neighbours", type=int, nargs="+", default=[1, 5, 15])
+    parser.add_argument("--neighbors", type=int, nargs="+", default=[1, 5, 15])
     parser.add_argument(
-        "--normalize", nargs="+", default=["auto"], choices=["auto", *filter(None, NORMALISERS)]
+        "--preprocessing",
+        nargs="+",
+        default=["auto"],
+        choices=["auto", *filter(None, PREPROCESSORS)],
     )
     options = parser.parse_args()
     for name in options.data:
         data = get_task(name).load(options.train_size, download=False)
         shape = data.train.images.shape[1:]
-        for normalize in options.normalize:
+        for choice in options.preprocessing:
             pictures = [
                 to_channels_first(part.images.reshape(len(part), -1).astype(np.float32), shape)
                 for part in (data.test, data.train)
             ]
-            choice = choose_normaliser(pictures[1]) if normalize == "auto" else normalize
-            normalise = NORMALISERS[choice].learn(pictures[1])
-            test, train = (normalise(some)[:, 0] for some in pictures)
+            preprocessing, _ = resolve_preprocessing(choice, pictures[1])
+            test, train = (preprocessing.apply(part)[:, 0] for part in pictures)
             print(
-                f"\n{data.title}, {len(train)} training images, {len(test)} test images, {choice!r}\n"
+                f"\n{data.title}, {len(train)} training images, {len(test)} test images, "
+                f"{preprocessing.name!r}\n"
             )
             rows = []
             for warp in ("none", "affine", "tps"):
                 costs = pairwise_cost(test, train, warp=warp)
                 shares = [
                     (vote(costs, data.train.labels, k, data.n_classes) == data.test.labels).mean()
-                    for k in options.neighbours
+                    for k in options.neighbors
                 ]
                 rows.append([warp, *(f"{100 * share:.1f}" for share in shares)])
-            print_table(["warp", *(f"{k} nearest (%)" for k in options.neighbours)], rows)
+            print_table(["warp", *(f"{k} nearest (%)" for k in options.neighbors)], rows)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,62 @@
+"""Images in memory under one measure: what most tests of the algorithm start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dikmeans.kmeans.dataset import Clustering, Dataset, LocalFit
+from dikmeans.kmeans.lloyd import Step, lloyd
+from dikmeans.registration.measure import Measure, PairFits
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set and the measure to cluster it by."""
+
+    dataset: Dataset
+    measure: Measure
+
+    @classmethod
+    def of(cls, images, measure, weights=None, n_jobs=1) -> Problem:
+        """For images (n, C, rows, columns)."""
+        return cls(Dataset.in_memory(images.astype(measure.dtype), weights, n_jobs), measure)
+
+    @property
+    def images(self) -> np.ndarray:
+        return self.dataset.local().images
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.dataset.local().weights
+
+    def assign(self, centroids, start=None) -> Clustering:
+        return self.dataset.assign(self.measure, centroids, start=start)
+
+    def lloyd(self, start, *, max_iter, tol=0.0) -> list[Step]:
+        return list(lloyd(self.dataset, self.measure, start, max_iter=max_iter, tol=tol))
+
+    def local(self, clustering) -> LocalFit:
+        return self.dataset.local_fit(self.measure, clustering)
+
+    def labels(self, clustering) -> np.ndarray:
+        return self.local(clustering).labels
+
+    def fits(self, clustering) -> PairFits:
+        (fits,) = clustering.fits
+        return fits
+
+    def inertia(self, clustering) -> float:
+        """From the definition: every image, warped as its parameters say, against its centroid."""
+        fit = self.local(clustering)
+        if self.measure.direction == "image-to-centroid":
+            warped = self.measure.render(self.images, np.arange(len(self.images)), fit.own_deltas)
+            difference = warped - clustering.centroids[fit.labels]
+        else:
+            warped = self.measure.render(clustering.centroids, fit.labels, fit.own_deltas)
+            difference = warped - self.images
+        squares = (difference.astype(float) ** 2).sum(axis=(1, 2, 3))
+        energies = (self.images.astype(float) ** 2).sum(axis=(1, 2, 3))
+        penalties = self.measure.penalty(fit.own_deltas, fit.labels)
+        return float(self.weights @ (squares + energies * penalties))
