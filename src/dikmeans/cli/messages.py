@@ -94,6 +94,12 @@ def error_message(error: DikmeansError) -> str:
         case UnknownOptionError():
             options = ", ".join(map(option_of, error.options))
             return f"{options} cannot be used with {error.name!r}."
+        case TooLargeError():
+            needed, limit = describe_bytes(error.needed_bytes), describe_bytes(error.max_bytes)
+            return (
+                f"The pictures in {error.path} take {needed}; at most {limit} are read. Choose a "
+                "smaller --size HxW."
+            )
         case FileError():
             return f"{error.path} {error.reason.rstrip('.')}. {_file_advice(error)}".rstrip()
         case _:
@@ -115,10 +121,7 @@ def _file_advice(error: FileError) -> str:
         case AmbiguousLabelsError():
             return "Put them into folders too, or cluster the folders one by one."
         case MixedSizesError():
-            return f"{_described(error.sizes)}. Choose one with --size HxW."
-        case TooLargeError():
-            limit = describe_bytes(error.max_bytes)
-            return f"At most {limit} are read: choose a smaller --size HxW."
+            return "Choose one size with --size HxW."
         case UnsafeFileError():
             return "Make it smaller, or remove it."
         case MissingDataError(url=str() as url, files=(_, *_) as files):
