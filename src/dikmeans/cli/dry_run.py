@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-
 import numpy as np
 import typer
 
-from dikmeans._typing import JSON, FloatArray, ImageShape
+from dikmeans._typing import JSON, FloatArray
 from dikmeans.cli.console import describe_bytes, describe_seconds, describe_shape
 from dikmeans.estimator import DIKMeans
 from dikmeans.images import as_pictures
@@ -28,42 +26,12 @@ UNCERTAINTY = 2.0
 """Factor of the range that is shown; docs/cli.md says how forecasts compare with fits."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What a fit will take.
+def estimate_fit(model: DIKMeans, images: FloatArray) -> JSON:
+    """What a fit of `model` to images (N, rows, columns[, channels]) will take.
 
-    Attributes
-    ----------
-    n_images : int
-    shape : tuple of int
-    n_clusters, n_runs : int
-    seconds : float
-        Typical duration.
-    memory_bytes : int
-        At most, with the program itself.
+    ``seconds`` is the typical duration, expected between ``seconds_from`` and ``seconds_to``;
+    ``memory_bytes`` is the most that is needed, with the program itself.
     """
-
-    n_images: int
-    shape: ImageShape
-    n_clusters: int
-    n_runs: int
-    seconds: float
-    memory_bytes: int
-
-    @property
-    def seconds_range(self) -> tuple[float, float]:
-        """The range in which the duration is expected."""
-        return self.seconds / UNCERTAINTY, self.seconds * UNCERTAINTY
-
-    def as_json(self) -> JSON:
-        """The estimate for scripts."""
-        low, high = self.seconds_range
-        shape = list(self.shape)
-        return {**asdict(self), "shape": shape, "seconds_from": low, "seconds_to": high}
-
-
-def estimate_fit(model: DIKMeans, images: FloatArray) -> Estimate:
-    """Estimate what a fit of `model` to images (N, rows, columns[, channels]) will take."""
     n_images, shape = len(images), images.shape[1:]
     schedule = model.schedule_for(n_images, shape)
     to_learn_from, _ = as_pictures(images[learning_indices(n_images)])
@@ -84,25 +52,30 @@ def estimate_fit(model: DIKMeans, images: FloatArray) -> Estimate:
         n_prototypes=model.n_prototypes,
         sample_size=schedule.sample_size,
     )
-    return Estimate(
-        n_images,
-        shape,
-        model.n_clusters,
-        model.n_init,
-        seconds * model.n_init,
-        memory + PROGRAM_BYTES,
+    seconds *= model.n_init
+    return {
+        "n_images": n_images,
+        "shape": list(shape),
+        "n_clusters": model.n_clusters,
+        "n_runs": model.n_init,
+        "seconds": seconds,
+        "seconds_from": seconds / UNCERTAINTY,
+        "seconds_to": seconds * UNCERTAINTY,
+        "memory_bytes": memory + PROGRAM_BYTES,
+    }
+
+
+def print_estimate(estimate: JSON) -> None:
+    """Print what `estimate_fit` returns."""
+    time, low, high = (
+        describe_seconds(estimate[name]) for name in ("seconds", "seconds_from", "seconds_to")
     )
-
-
-def print_estimate(estimate: Estimate) -> None:
-    """Print an estimate."""
-    low, high = map(describe_seconds, estimate.seconds_range)
-    runs = f", {estimate.n_runs} runs" if estimate.n_runs > 1 else ""
+    runs = f", {estimate['n_runs']} runs" if estimate["n_runs"] > 1 else ""
     typer.echo(
-        f"{estimate.n_images:,} pictures of {describe_shape(estimate.shape)}, "
-        f"{estimate.n_clusters} clusters{runs}\n"
-        f"  time    about {describe_seconds(estimate.seconds)} (from {low} to {high})\n"
-        f"  memory  at most {describe_bytes(estimate.memory_bytes)}\n"
+        f"{estimate['n_images']:,} pictures of {describe_shape(estimate['shape'])}, "
+        f"{estimate['n_clusters']} clusters{runs}\n"
+        f"  time    about {time} (from {low} to {high})\n"
+        f"  memory  at most {describe_bytes(estimate['memory_bytes'])}\n"
         "The time is an estimate: alignments of a few of these pictures, timed now, times a "
         "typical number\nof iterations. Nothing was fitted or written."
     )

@@ -33,49 +33,32 @@ def fit(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="RUN",
-            help="Folder to write the run to.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.output_option("--output", "-o", metavar="RUN", help="Folder to write the run to."),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
-            "--force",
-            help="Replace an existing run; without --resume, its checkpoint too.",
-            rich_help_panel=options.OUTPUT,
+        options.output_option(
+            "--force", help="Replace an existing run; without --resume, its checkpoint too."
         ),
     ] = False,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            help="Continue a fit that was stopped or killed; give the same options.",
-            rich_help_panel=options.OUTPUT,
+        options.output_option(
+            "--resume", help="Continue a fit that was stopped or killed; give the same options."
         ),
     ] = False,
     no_checkpoint: Annotated[
         bool,
-        typer.Option(
-            "--no-checkpoint",
-            help="Do not save the unfinished fit in RUN.checkpoint.",
-            rich_help_panel=options.OUTPUT,
+        options.output_option(
+            "--no-checkpoint", help="Do not save the unfinished fit in RUN.checkpoint."
         ),
     ] = False,
     report: Annotated[
-        bool,
-        typer.Option("--report", help="Make the HTML report too.", rich_help_panel=options.OUTPUT),
+        bool, options.output_option("--report", help="Make the HTML report too.")
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="Only estimate the time and memory it will take.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.output_option("--dry-run", help="Only estimate the time and memory it will take."),
     ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -91,11 +74,8 @@ def fit(
     prototypes: options.Prototypes = None,
     runs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Runs from different starts; the best is kept. Default: 1.",
-            rich_help_panel=options.CLUSTERING,
+        options.clustering_option(
+            min=1, metavar="N", help="Runs from different starts; the best is kept. Default: 1."
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -175,10 +155,7 @@ def _print_estimate(model: DIKMeans, images: ImageSet, as_json: bool) -> None:
     from dikmeans.cli.dry_run import estimate_fit, print_estimate
 
     estimate = estimate_fit(model, images.images)
-    if as_json:
-        print_json(estimate.as_json())
-    else:
-        print_estimate(estimate)
+    (print_json if as_json else print_estimate)(estimate)
 
 
 def _fit(

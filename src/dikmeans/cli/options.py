@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 LARGEST_SIDE = 64
 """Larger pictures are reduced to this many rows and columns, unless --size says otherwise."""
 
-PICTURES, CLUSTERING, OUTPUT = "Pictures", "Clustering", "Output"
+picture_option = partial(typer.Option, rich_help_panel="Pictures")
+clustering_option = partial(typer.Option, rich_help_panel="Clustering")
+output_option = partial(typer.Option, rich_help_panel="Output")
 
 
 class Grid(NamedTuple):
@@ -70,107 +73,73 @@ Run = Annotated[
 ]
 Split = Annotated[
     Literal["train", "test"],
-    typer.Option(
-        help="Which part, if the input has folders `train` and `test`.", rich_help_panel=PICTURES
-    ),
+    picture_option(help="Which part, if the input has folders `train` and `test`."),
 ]
 Size = Annotated[
     Grid | None,
-    typer.Option(
+    picture_option(
         parser=_parse_grid,
         metavar="HxW",
         help=f"Resize pictures. Default: their size, at most {LARGEST_SIDE} pixels per side.",
-        rich_help_panel=PICTURES,
     ),
 ]
-Invert = Annotated[
-    bool,
-    typer.Option(
-        "--invert", help="For dark things on a light background.", rich_help_panel=PICTURES
-    ),
-]
-Color = Annotated[
-    bool,
-    typer.Option("--color", help="Keep colors. Default: gray.", rich_help_panel=PICTURES),
-]
+Invert = Annotated[bool, picture_option("--invert", help="For dark things on a light background.")]
+Color = Annotated[bool, picture_option("--color", help="Keep colors. Default: gray.")]
 Limit = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Use a random part of at most N pictures.",
-        rich_help_panel=PICTURES,
-    ),
+    int | None, picture_option(min=1, metavar="N", help="Use a random part of at most N pictures.")
 ]
 Preprocessing = Annotated[
     Literal["auto", "none", "unit-norm", "local-contrast", "whitening", "subject-centering"],
-    typer.Option(
+    clustering_option(
         metavar="NAME",
         help="What is done to every picture first: auto, none, unit-norm, local-contrast, "
         "whitening or subject-centering.",
-        rich_help_panel=CLUSTERING,
     ),
 ]
 Warp = Annotated[
     Literal["tps", "affine", "none"] | None,
-    typer.Option(
+    clustering_option(
         help="Invariance: to smooth deformations (tps), to affine maps, or none.",
         show_default="tps",
-        rich_help_panel=CLUSTERING,
     ),
 ]
 Landmarks = Annotated[
     Grid | None,
-    typer.Option(
+    clustering_option(
         parser=_parse_landmarks,
         metavar="N|RxC",
         help="Landmark grid of the deformations: its side, or rows x columns.",
-        rich_help_panel=CLUSTERING,
     ),
 ]
 Smoothness = Annotated[
-    float | None,
-    typer.Option(min=0, help="Larger is stiffer, 0 leaves warps free.", rich_help_panel=CLUSTERING),
+    float | None, clustering_option(min=0, help="Larger is stiffer, 0 leaves warps free.")
 ]
 Prototypes = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Prototypes per cluster, at most. Default: up to 4.",
-        rich_help_panel=CLUSTERING,
+    clustering_option(
+        min=1, metavar="N", help="Prototypes per cluster, at most. Default: up to 4."
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option(min=0, max=2**32 - 1, help="Of everything random.", rich_help_panel=CLUSTERING),
-]
+Seed = Annotated[int, clustering_option(min=0, max=2**32 - 1, help="Of everything random.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(
+    clustering_option(
         parser=_parse_jobs,
         metavar="N",
         help="Threads; -1 for all cores. Does not change the result.",
-        rich_help_panel=CLUSTERING,
     ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(
+    clustering_option(
         parser=_parse_device,
         metavar="cuda|cuda:N|cpu",
         # The bracket is escaped: help is rendered as rich markup.
         help=r"Align with PyTorch on this device (needs dikmeans\[deep]).",
-        rich_help_panel=CLUSTERING,
     ),
 ]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result as JSON, for scripts.", rich_help_panel=OUTPUT),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=OUTPUT)
-]
+Json = Annotated[bool, output_option("--json", help="Print the result as JSON, for scripts.")]
+Quiet = Annotated[bool, output_option("--quiet", "-q", help="Show no progress.")]
 
 
 def make_source(
