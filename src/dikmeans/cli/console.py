@@ -95,10 +95,10 @@ def describe_time_left(seconds: float | None) -> str:
     Examples
     --------
     >>> describe_time_left(90.0), describe_time_left(None)
-    ('about 2 min left', 'time left not known yet')
+    ('about 2 min left', 'time left unknown')
     """
     if seconds is None:
-        return "time left not known yet"
+        return "time left unknown"
     return f"about {describe_seconds(seconds)} left"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Self
 
-from rich.progress import TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn
 from rich.text import Text
 
 from dikmeans.cli.console import describe_seconds, describe_time_left, make_bar
@@ -19,7 +19,7 @@ _PHASES = {
     PhaseKind.SEARCH: "searching",
     PhaseKind.SHARED_PRIOR: "learning typical deformations",
     PhaseKind.SWAPS: "moving centroids",
-    PhaseKind.RELEARNING: "learning the deformations of each cluster",
+    PhaseKind.RELEARNING: "learning deformations per cluster",
     PhaseKind.ALL_IMAGES: "fitting all pictures",
     PhaseKind.PROTOTYPES: "dividing clusters",
     PhaseKind.ASSIGNMENT: "assigning all pictures",
@@ -40,8 +40,9 @@ class FitProgress:
 
     def __init__(self, schedule: Schedule, *, quiet: bool = False):
         self._countdown = Countdown(schedule)
-        fields = TextColumn("{task.fields[inertia]}"), TextColumn("{task.fields[left]}")
-        self._bar = make_bar(fields[0], TimeElapsedColumn(), fields[1], quiet=quiet)
+        # Without more columns a line of 80 characters holds it all.
+        columns = (TextColumn("{task.fields[inertia]}"), TextColumn("{task.fields[left]}"))
+        self._bar = make_bar(*columns, quiet=quiet)
         left = describe_time_left(None)
         self._task = self._bar.add_task("starting", total=None, inertia="", left=left)
         self._in_log = not quiet and not self._bar.console.is_terminal
@@ -74,7 +75,12 @@ class FitProgress:
         self._phase = phase
         if self._in_log and is_due:
             self._last_line = now
-            parts = [step, inertia, describe_seconds(elapsed), time_left]
+            parts = [
+                step,
+                inertia and f"{inertia} per picture",
+                describe_seconds(elapsed),
+                time_left,
+            ]
             self._bar.console.print(Text(" · ".join(part for part in parts if part)))
 
 
@@ -106,4 +112,4 @@ def _inertia(event: ProgressEvent) -> str:
     if not event.history:
         return ""
     last = event.history[-1]
-    return f"inertia {last.inertia / last.n_images:.4f} per picture"
+    return f"inertia {last.inertia / last.n_images:.4f}"
