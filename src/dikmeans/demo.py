@@ -19,7 +19,7 @@ from dikmeans._typing import FloatArray
 from dikmeans.datasets import Card, ImageSet
 from dikmeans.errors import MissingExtraError
 from dikmeans.evaluation import clustering_accuracy
-from dikmeans.plot.centroids import centroid_rows
+from dikmeans.plot.centroid_rows import centroid_rows
 from dikmeans.plot.style import require_matplotlib
 from dikmeans.registration.warps import WarpName
 from dikmeans.report import write_report
