@@ -144,10 +144,10 @@ def fit(
             print_run(run)
         page = None
         if report and not interrupted:
-            page = make_report(run.model, images, output / "report.html", quiet=quiet)
+            page = make_report(run.model, images, run.path / "report.html", quiet=quiet)
         if not as_json:
-            follow_up = f"Report: {page}" if page else f"Next: dikmeans report {output}"
-            typer.echo(f"\n{follow_up}")
+            following = options.command_words("report", str(run.path))
+            typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
     raise typer.Exit(stop.exit_code)
 
 

@@ -43,7 +43,7 @@ def report(
         page = make_report(
             opened.model,
             opened.load_images(moved_to),
-            output or run / "report.html",
+            output or opened.path / "report.html",
             max_pictures=max_pictures,
             title=title,
             quiet=quiet,

@@ -209,7 +209,7 @@ def write_run(
             file = prototype_file(int(cluster), int(number), model.n_clusters)
             write_picture(folder / CENTROIDS / file, picture)
         (folder / INFO).write_text(text + "\n", "ascii")
-    return RunFolder(Path(path), model, rows, json.loads(text), source)
+    return RunFolder(Path(path).expanduser(), model, rows, json.loads(text), source)
 
 
 def prototype_file(cluster: int, number: int, n_clusters: int) -> str:
