@@ -80,7 +80,7 @@ FULL = OSError(28, "No space left on device")
         (UnsafeFileError(AWKWARD, "is a bomb"), "Make it smaller, or remove it."),
         (
             MissingDataError(AWKWARD, "is empty", url="http://x", files=["zip: a.zip"]),
-            f"{AWKWARD} is empty. Get these files from http://x and put them there:\n  zip: a.zip",
+            f"{AWKWARD} is empty. Get the files from http://x and put them there:\n  zip: a.zip",
         ),
         (CorruptFileError(AWKWARD, "is damaged", "Get it again."), "is damaged. Get it again."),
         (UsageError("Say where."), "Say where."),

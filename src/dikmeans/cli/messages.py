@@ -126,7 +126,7 @@ def _file_advice(error: FileError) -> str:
             return "Make it smaller, or remove it."
         case MissingDataError(url=str() as url, files=(_, *_) as files):
             layouts = "".join(f"\n  {layout}" for layout in files)
-            return f"Get these files from {url} and put them there:{layouts}"
+            return f"Get the files from {url} and put them there:{layouts}"
         case _:
             return error.suggestion
 
