@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dikmeans.cli.mistakes import FAILURE, INTERRUPTED, mistakes_explained
+from dikmeans.cli.errors import FAILURE, INTERRUPTED, errors_explained
 from dikmeans.paper.cli.shared_options import DataHome, DataNames, Download
 
 
@@ -60,7 +60,7 @@ def figures(
     Every finished figure is kept at once, with what made it in figures.json; the same command
     continues where it stopped.
     """
-    with mistakes_explained():
+    with errors_explained():
         from dikmeans.paper.cli.terminal_progress import TerminalProgress
         from dikmeans.paper.figures.figure_folder import FigureFolder
         from dikmeans.paper.figures.figure_inputs import FigureInputs

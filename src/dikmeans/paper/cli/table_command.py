@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dikmeans.cli.mistakes import FAILURE, INTERRUPTED, mistakes_explained
+from dikmeans.cli.errors import FAILURE, INTERRUPTED, errors_explained
 from dikmeans.paper.cli.shared_options import DataHome, DataNames, Download
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def table(
     """
     results_path = results or output / "runs.jsonl"
     seeds = range(seed, seed + runs)
-    with mistakes_explained():
+    with errors_explained():
         from dikmeans.io.atomic import atomic_write
         from dikmeans.paper.cli.terminal_progress import TerminalProgress
         from dikmeans.paper.protocol.data_tasks import get_tasks
