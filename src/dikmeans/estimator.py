@@ -6,7 +6,8 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -21,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, IntArray, PathLike
 from dikmeans.checkpoint.fingerprint import fingerprint_of
-from dikmeans.checkpoint.store import RunSummary, open_store
+from dikmeans.checkpoint.store import open_store
 from dikmeans.images import (
     as_pictures,
     check_weights,
@@ -35,10 +36,18 @@ from dikmeans.images import (
 from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Dataset, Workers
 from dikmeans.kmeans.history import History
-from dikmeans.kmeans.run import Run, RunResult, RunState
-from dikmeans.kmeans.schedule import PhaseKind, Schedule, Search, make_schedule
+from dikmeans.kmeans.prototypes import prototype_rule
+from dikmeans.kmeans.run import FinishedRuns, Run, RunResult, RunState
+from dikmeans.kmeans.schedule import (
+    PhaseKind,
+    Schedule,
+    Search,
+    make_schedule,
+    resolve_n_swaps,
+    resolve_sample_size,
+)
 from dikmeans.kmeans.seeding import SEEDINGS
-from dikmeans.kmeans.shard import PRUNE_COLD, Assignment, digest
+from dikmeans.kmeans.shard import PRUNE_COLD, Assignment, Shard, digest
 from dikmeans.model_file import encode_parameters, load_model, save_model
 from dikmeans.monitoring.events import ProgressSink
 from dikmeans.monitoring.memory import images_per_shard
@@ -53,6 +62,8 @@ from dikmeans.outofcore.sources import Source, open_source
 from dikmeans.outofcore.workers import open_dataset
 from dikmeans.parameters import (
     ARRAY_LIKE,
+    FLAG,
+    Choice,
     Constraint,
     Instance,
     Number,
@@ -72,7 +83,7 @@ from dikmeans.registration.specification import (
     Landmarks,
     MeasureSpec,
 )
-from dikmeans.registration.warps import WARPS, ThinPlate, WarpName
+from dikmeans.registration.warps import WARPS, ThinPlate, Warp, WarpName, make_warp
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -81,13 +92,6 @@ logger = logging.getLogger(__name__)
 
 # Parameters that do not shape the result of a fit; of `image_shape`, the shape it led to does.
 IRRELEVANT_PARAMETERS = ("n_jobs", "verbose", "image_shape")
-
-
-class Choice(NamedTuple):
-    """What "auto" decided for a parameter, and why."""
-
-    value: object
-    reason: str
 
 
 class DIKMeans(
@@ -149,7 +153,7 @@ class DIKMeans(
     init : {"k-means++", "random"} or array, default="k-means++"
         First centroids: k-means++ under the Euclidean distance, random images, or given pictures of
         shape (K, rows, columns[, channels]) (as they are, before preprocessing). Given centroids
-        are used as given: one run of Lloyd's algorithm, no warm-up, no swaps, nothing random.
+        are used as given: one run without warm-up and swaps, and nothing random.
     n_init : int, default=1
         Number of runs; the one with the lowest inertia is kept.
     max_iter : int, default=100
@@ -175,7 +179,8 @@ class DIKMeans(
     cluster_centers_ : array of shape (K, rows, columns[, channels])
         The centroids: the prototype of each cluster that had most members when it was divided.
     prototypes_ : array of shape (M, rows, columns[, channels])
-        The prototypes of all clusters, cluster by cluster, those with more members first.
+        The prototypes of all clusters, cluster by cluster, in the order of their size when the
+        cluster was divided.
     prototype_clusters_ : int array of shape (M,)
         The cluster of each prototype.
     prototype_weights_ : array of shape (M,)
@@ -206,8 +211,8 @@ class DIKMeans(
         What was done to the images, with what it has learned from them.
     choices_ : dict of str to Choice
         What "auto" decided, and why, for each parameter that was "auto".
-    solver_ : QuasiNewton or Adam
-        The solver that was used.
+    measure_ : MeasureSpec
+        The measure that images were compared by, apart from the learned prior.
     n_features_in_ : int
         Pixels times channels.
 
@@ -231,12 +236,12 @@ class DIKMeans(
     constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
         "n_clusters": [Whole(1)],
         "warp": [OneOf(WARPS)],
-        "landmarks": [OneOf(("auto",)), Whole(1), ARRAY_LIKE],
+        "landmarks": [OneOf(("auto",)), Whole(2), ARRAY_LIKE],
         "smoothness": [Number(0)],
         "direction": [OneOf(DIRECTIONS)],
         "preprocessing": [
             OneOf(("auto", *PREPROCESSORS)),
-            Instance(Preprocessor, "a preprocessor of dikmeans.preprocessing"),
+            Instance(tuple(PREPROCESSORS.values()), "a preprocessor of dikmeans.preprocessing"),
         ],
         "n_prototypes": [OneOf(("auto",)), Whole(1)],
         "init": [OneOf(tuple(SEEDINGS)), ARRAY_LIKE],
@@ -245,7 +250,8 @@ class DIKMeans(
         "search": [Instance((Search, type(None)), "None or Search(...)")],
         "solver": [OneOf(tuple(SOLVERS)), Instance(Solver, "QuasiNewton(...) or Adam(...)")],
         "image_shape": [OneOf((None,)), ARRAY_LIKE],
-        "n_jobs": [OneOf((None,)), Whole()],
+        "n_jobs": [OneOf((None,)), Whole(nonzero=True)],
+        "verbose": [FLAG, Whole(0)],
     }
 
     # fitted attributes
@@ -262,9 +268,8 @@ class DIKMeans(
     image_shape_: ImageShape
     preprocessing_: Preprocessor
     choices_: dict[str, Choice]
-    solver_: Solver
+    measure_: MeasureSpec
     n_features_in_: int
-    n_steps_: int
     _first_images: FirstImages | None = None
 
     def __init__(
@@ -365,7 +370,8 @@ class DIKMeans(
     ) -> Self:
         """Find centroids and labels.
 
-        Ctrl-C ends the search but not the call: the best centroids so far become the result.
+        Ctrl-C, once the first iteration has ended, ends the search but not the call: the best
+        centroids so far become the result.
 
         With a `checkpoint` the fit is kept in a folder after every iteration. The same call, after
         a crash, a kill or Ctrl-C, continues from there and ends with the result it would have had
@@ -403,28 +409,30 @@ class DIKMeans(
         self._check_parameters()
         with self._unchanged_on_error(), self._open(X, sample_weight) as dataset:
             schedule = self.schedule_for(len(dataset), self.image_shape_)
-            measure, init = self.measure_for(self.preprocessing_), self._first_centroids()
+            spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
             seeds = self._seeds()
             with (
                 open_store(checkpoint, seeds, lambda: self._fingerprint(dataset, seeds)) as store,
-                Progress(self, schedule, len(seeds), progress) as listeners,
+                Progress(self, schedule, len(seeds), progress) as reporter,
             ):
-                summary, run, state = store.summary, None, None
+                finished, run, state = store.finished, None, None
                 try:
-                    for seed in store.seeds[summary.n_runs :]:
-                        run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
-                        state = listeners.begin_run(summary.n_runs + 1, store.restore(run))
-                        for state in run.states(state):  # noqa: B020 -- seeds, phases, prototypes
+                    for seed in store.seeds[finished.n_runs :]:
+                        run = Run(dataset, self.image_shape_, spec, schedule, init, seed)
+                        state = store.restore(run)
+                        reporter.begin_run(finished.n_runs + 1, state)
+                        # first centroids, phases, prototypes
+                        for state in run.states(state):  # noqa: B020 -- each continues the last
                             store.save(run, state)
-                            listeners.tell(state)
+                            reporter.report(state)
                         assert state is not None
-                        summary = summary.including(run.result(state))  # assignment
-                        store.save_summary(summary)
-                        run, state = None, None
+                        # the assignment of all images
+                        finished, state = finished.including(run.result(state)), None
+                        store.save_finished(finished)
                 except (KeyboardInterrupt, StopRequested) as stop:
-                    summary = _keep_unfinished(summary, run, state, stop)
-            assert summary.best is not None
-            self._store(summary.best)
+                    finished = _keep_unfinished(finished, run, state, stop)
+            assert finished.best is not None
+            self._set_fitted(finished.best)
             self._first_images = None
         return self
 
@@ -438,7 +446,7 @@ class DIKMeans(
             (rows, columns) or (rows, columns, channels).
         """
         self._check_parameters()
-        MeasureSpec(self.warp, self.landmarks).build(image_shape)  # refuses impossible landmarks
+        self._warp_family(image_shape)  # refuses impossible landmarks
         return make_schedule(
             n_images=n_images,
             n_clusters=self.n_clusters,
@@ -492,33 +500,33 @@ class DIKMeans(
             batch = Dataset.in_memory(images, weights, self.n_jobs)
             if is_first:
                 self._check_enough(weights, " in the first call of partial_fit")
-                wanted = self.schedule_for(2**62, self.image_shape_).sample_size
-                self.n_steps_, self._first_images = 0, FirstImages(wanted)
-            if self._first_images is None or not self._first_images.add(images, weights):
-                self._absorb(batch)
+                search = self.search or Search()
+                self._first_images = FirstImages(resolve_sample_size(search, self.n_clusters))
+            if self._first_images is not None:
+                self._first_images = self._first_images.with_batch(batch.local())
+            if self._first_images is not None and self._first_images.needs_search:
+                self._search(self._first_images.joined(), len(images))
+                self._first_images = self._first_images.after_search()
             else:
-                self._search_first_images(len(images))
-            self.n_steps_ = getattr(self, "n_steps_", 0) + 1
+                self._absorb(batch)
         return self
 
-    def _search_first_images(self, n_new: int) -> None:
+    def _search(self, collected: Shard, n_new: int) -> None:
         """Search the first images, the last `n_new` of which are the current batch."""
-        assert self._first_images is not None
-        dataset = Dataset.in_memory(*self._first_images.take(), self.n_jobs)
-        if self._first_images.complete:
-            self._first_images = None
+        dataset = Dataset.in_memory(*collected, self.n_jobs)
         schedule = self.schedule_for(len(dataset), self.image_shape_)
-        measure, init = self.measure_for(self.preprocessing_), self._first_centroids()
-        summary = RunSummary()
+        spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
+        finished = FinishedRuns()
         for seed in self._seeds():
-            run = Run(dataset, self.image_shape_, measure, schedule, init, seed)
+            run = Run(dataset, self.image_shape_, spec, schedule, init, seed)
             *_, state = run.states()
-            summary = summary.including(run.result(state))
-        assert summary.best is not None
-        self._store(summary.best)
-        batch = [None if column is None else column[-n_new:] for column in self.assignment_]
-        self.assignment_ = Assignment(*batch)  # type: ignore[arg-type]  # None is only for warps
+            finished = finished.including(run.result(state))
+        assert finished.best is not None
+        self._set_fitted(finished.best)
+        columns = [None if column is None else column[-n_new:] for column in self.assignment_]
+        self.assignment_ = Assignment(*columns)  # type: ignore[arg-type]  # None: only warps
         self.labels_ = self.assignment_.labels
+        self.inertia_ = float(collected.weights[-n_new:] @ self.assignment_.costs)
 
     def _absorb(self, batch: Dataset) -> None:
         """Let a batch move the prototypes, under the measure that has been found."""
@@ -533,7 +541,12 @@ class DIKMeans(
     def fit_transform(
         self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
-        """Fit, then the cost of each image to each cluster."""
+        """Fit, then the cost of each image to each cluster; X is read twice."""
+        if isinstance(X, Iterator):
+            raise ValueError(
+                "X is an iterator, which can be read only once: call fit, then transform with a "
+                "new iterator over the images."
+            )
         costs: FloatArray = self.fit(X, sample_weight=sample_weight).transform(X)
         return costs
 
@@ -547,7 +560,7 @@ class DIKMeans(
 
     @property
     def cluster_centers_(self) -> FloatArray:
-        """The centroids (K, rows, columns[, channels]): each cluster's most frequent prototype."""
+        """The centroids (K, rows, columns[, channels]): the first prototype of each cluster."""
         _, first = np.unique(self.prototype_clusters_, return_index=True)
         return self.prototypes_[first]
 
@@ -706,6 +719,9 @@ class DIKMeans(
             unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
         )
 
+    def _warp_family(self, image_shape: ImageShape) -> Warp:
+        return make_warp(self.warp, (image_shape[0], image_shape[1]), self.landmarks)
+
     def _seeds(self) -> list[int]:
         """One seed per run; with given centroids nothing is random, and one run is all."""
         n_runs = self.n_init if isinstance(self.init, str) else 1
@@ -768,7 +784,7 @@ class DIKMeans(
 
     def _open_source(self, source: Source, weights: FloatArray | None, dtype: DType) -> Dataset:
         """The images of a source, read once to check all of them."""
-        n_basis = MeasureSpec(self.warp, self.landmarks).build(self.image_shape_).n_basis
+        n_basis = self._warp_family(self.image_shape_).n_basis
         dataset = open_dataset(
             source,
             weights,
@@ -824,22 +840,22 @@ class DIKMeans(
         self.preprocessing_, why = resolve_preprocessing(self.preprocessing, pictures)
         if why is not None:
             self.choices_["preprocessing"] = Choice(self.preprocessing_.name, why)
-        family = MeasureSpec(self.warp, self.landmarks).build(self.image_shape_).warp
+        search, family = self.search or Search(), self._warp_family(self.image_shape_)
         if isinstance(family, ThinPlate) and self.landmarks == "auto":
             reason = "enough to bend a stroke, too few to move single pixels"
             self.choices_["landmarks"] = Choice(family.landmarks, reason)
-        schedule = self.schedule_for(2**62, self.image_shape_)
         if self.n_prototypes == "auto":
-            reason = "as many as a cluster has members for"
-            self.choices_["n_prototypes"] = Choice(schedule.prototypes.most, reason)
-        search = self.search or Search()
+            most = prototype_rule("auto", self.warp).most
+            reason = "at most, as a cluster has members for them" if most > 1 else "as in K-means"
+            self.choices_["n_prototypes"] = Choice(most, reason)
         if search.n_swaps == "auto":
-            swaps = schedule.phase(PhaseKind.SWAPS)
-            reason = "one trial per cluster, and at least ten"
-            self.choices_["search__n_swaps"] = Choice(swaps.max_trials if swaps else 0, reason)
+            trials = resolve_n_swaps(search, self.n_clusters, self.warp)
+            reason = "one trial per cluster, and at least ten" if trials else "as in K-means"
+            self.choices_["search__n_swaps"] = Choice(trials, reason)
         if search.sample_size == "auto":
-            reason = "enough images per cluster to find the shapes"
-            self.choices_["search__sample_size"] = Choice(schedule.sample_size, reason)
+            size = resolve_sample_size(search, self.n_clusters)
+            reason = "at most so many images: enough of each cluster to find its shape"
+            self.choices_["search__sample_size"] = Choice(size, reason)
         for parameter, choice in self.choices_.items():
             logger.info("%s='auto' is %r: %s", parameter, choice.value, choice.reason)
 
@@ -857,7 +873,7 @@ class DIKMeans(
 
     # -- fitted state --------------------------------------------------------------------------
 
-    def _store(self, result: RunResult) -> None:
+    def _set_fitted(self, result: RunResult) -> None:
         """Turn the result of a run into fitted attributes."""
         self.prototypes_ = from_channels_first(result.prototypes.pictures, self.image_shape_)
         self.prototype_clusters_ = result.prototypes.clusters
@@ -870,7 +886,7 @@ class DIKMeans(
         self.history_ = result.history
         final = PhaseKind.ALL_IMAGES.value
         self.n_iter_ = sum(record.phase == final for record in result.history.iterations)
-        self.solver_ = resolve_solver(self.solver)
+        self.measure_ = self.measure_for(self.preprocessing_)
         self._n_features_out = self.n_clusters
         n_filled = len(np.unique(self.labels_))
         if n_filled < self.n_clusters:
@@ -896,11 +912,14 @@ class DIKMeans(
         return to_channels_first(flat, self.image_shape_)
 
     def _fitted_measure(self) -> Measure:
-        """The measure that was found: all prototypes of a cluster share its prior."""
+        """The measure that was found: all prototypes of a cluster share its prior.
+
+        Of the parameters only the solver may have been changed since the fit.
+        """
         precision = self.deformation_precision_
         if precision is not None:
             precision = precision[self.prototype_clusters_]
-        return self.measure_for(self.preprocessing_).build(self.image_shape_, precision)
+        return replace(self.measure_, solver=self.solver).build(self.image_shape_, precision)
 
 
 @contextmanager
@@ -922,12 +941,12 @@ def _learning_numbers(n: int, weights: FloatArray | None) -> IntArray:
 
 
 def _keep_unfinished(
-    summary: RunSummary,
+    finished: FinishedRuns,
     run: Run | None,
     state: RunState | None,
     stop: KeyboardInterrupt | StopRequested,
-) -> RunSummary:
-    """The summary after an early stop: with the unfinished run, if it can be compared.
+) -> FinishedRuns:
+    """The runs after an early stop: with the unfinished one, if it can be compared.
 
     Before its fit on all images a run has another measure than a finished one: it is left out if
     another run has finished. Without anything to keep, the interruption is raised again.
@@ -935,14 +954,14 @@ def _keep_unfinished(
     stopped = "stopped by a callback" if isinstance(stop, StopRequested) else "interrupted"
     if run is not None and state is not None and state.clustering is not None:
         is_comparable = not run.schedule.phases[state.phase].on_sample
-        if is_comparable or summary.best is None:
-            summary = summary.including(run.result(state, stopped))
-    if summary.best is None:
+        if is_comparable or finished.best is None:
+            finished = finished.including(run.result(state, stopped))
+    if finished.best is None:
         raise stop
     warnings.warn(
-        f"The fit was {stopped} after {summary.n_iterations} iterations; the estimator keeps the "
+        f"The fit was {stopped} after {finished.n_iterations} iterations; the estimator keeps the "
         "best centroids so far.",
         ConvergenceWarning,
         stacklevel=3,
     )
-    return summary
+    return finished

@@ -22,7 +22,7 @@ MOST_CHANNELS = 7
 _SMALL_INTEGERS = (np.bool_, np.uint8, np.int8, np.uint16, np.int16)
 
 
-def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
+def flatten(X: Any, image_shape: Any = None, name: str = "X") -> tuple[Any, ImageShape]:
     """X as a table with one picture per row, and the shape of the pictures.
 
     Parameters
@@ -32,6 +32,8 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
     image_shape : tuple of int, optional
         Of flat rows: (rows, columns) or (rows, columns, channels); by default (1, features). Of
         pictures: what they must have.
+    name : str, default="X"
+        What the user calls X, for messages.
 
     Examples
     --------
@@ -42,30 +44,30 @@ def flatten(X: Any, image_shape: Any = None) -> tuple[Any, ImageShape]:
     expected = None if image_shape is None else check_image_shape(image_shape)
     X = stack(X)
     if X.ndim == 1 and len(X) == 0:
-        raise ValueError("X is empty: 0 sample(s), at least one image is needed.")
+        raise ValueError(f"{name} is empty: 0 sample(s), at least one image is needed.")
     if X.ndim in (3, 4):
         shape = X.shape[1:]
         if 0 in shape:
-            raise ValueError(f"The images are empty: X has shape {X.shape}.")
+            raise ValueError(f"The images are empty: {name} has shape {X.shape}.")
         if len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > MOST_CHANNELS:
             raise ValueError(
-                f"X has shape {X.shape}, which looks like (N, channels, rows, columns). Expected "
+                f"{name} has shape {X.shape}, which looks like (N, channels, rows, columns). Expected "
                 "is (N, rows, columns, channels): pass np.moveaxis(X, 1, -1)."
             )
         if expected is not None and shape != expected:
             raise ValueError(
-                f"X has images of shape {shape}, but image_shape={image_shape!r} was expected. "
+                f"{name} has images of shape {shape}, but image_shape={image_shape!r} was expected. "
                 "Pass the images in that shape, or leave image_shape out."
             )
         return X.reshape(len(X), int(np.prod(shape))), shape
     if X.ndim > 4:
         raise ValueError(
-            f"X has {X.ndim} dimensions, shape {X.shape}; expected (N, rows, columns), "
+            f"{name} has {X.ndim} dimensions, shape {X.shape}; expected (N, rows, columns), "
             "(N, rows, columns, channels) or (N, features)."
         )
     if X.ndim == 2 and expected is not None and X.shape[1] != np.prod(expected):
         raise ValueError(
-            f"X has {X.shape[1]} features per row, but image_shape={image_shape!r} needs "
+            f"{name} has {X.shape[1]} features per row, but image_shape={image_shape!r} needs "
             f"{np.prod(expected)}."
         )
     return X, expected or (1, X.shape[1] if X.ndim == 2 else 1)
@@ -167,8 +169,10 @@ def check_weights(sample_weight: ArrayLike | None, n_images: int) -> FloatArray:
     if len(bad):
         raise ValueError(
             f"sample_weight[{bad[0]}] is {weights[bad[0]]}: weights must be finite and not "
-            "negative. Negative values in data passed to `sample_weight`"
+            "negative."
         )
+    if not np.isfinite(weights.sum()):
+        raise ValueError("The sum of sample_weight overflows: scale the weights down.")
     return weights
 
 
@@ -177,7 +181,7 @@ def as_pictures(X: Any, image_shape: Any = None, name: str = "X") -> tuple[Array
 
     `name` is what the user calls X, for messages.
     """
-    table, shape = flatten(X, image_shape)
+    table, shape = flatten(X, image_shape, name)
     table = check_array(table, input_name=name, **table_rules(table))
     refuse_non_finite(table, name)
     return to_channels_first(table, shape), shape

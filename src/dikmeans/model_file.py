@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dikmeans._typing import JSON, Array, ImageShape, PathLike
+from dikmeans.checkpoint.folder import WRONG_CONTENT
 from dikmeans.errors import DikmeansError
 from dikmeans.images import check_image_shape
 from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
 from dikmeans.kmeans.history import History, IterationRecord
 from dikmeans.kmeans.schedule import Search
 from dikmeans.kmeans.shard import Assignment
+from dikmeans.parameters import Choice
 from dikmeans.preprocessing import PREPROCESSORS, Preprocessor
 from dikmeans.registration.solvers import SOLVERS, Solver, resolve_solver
 from dikmeans.registration.specification import is_precision
@@ -183,10 +185,7 @@ def load_model(cls: type[ModelT], path: PathLike) -> ModelT:
         raise ModelFileError(place, error.reason) from error
     except FileNotFoundError:
         raise
-    except (
-        *(KeyError, TypeError, AttributeError, IndexError),
-        *(ValueError, OverflowError, RecursionError),
-    ) as error:
+    except WRONG_CONTENT as error:
         reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(place, reason.rstrip(".")) from error
 
@@ -213,7 +212,7 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
     # before anything is made in a size that the header claims
     _check_pictures(tensors, model.n_clusters, shape)
-    model.solver_ = resolve_solver(model.solver)
+    resolve_solver(model.solver)
     preprocessing = _decode(fitted["preprocessing"])
     if not isinstance(preprocessing, Preprocessor):
         raise ValueError(f"{preprocessing!r} is no preprocessing")
@@ -226,7 +225,8 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model.preprocessing_ = preprocessing.restore(
         {**fitted["learned"], **arrays}, (channels, *shape[:2])
     )
-    n_parameters = 2 * model.measure_for(model.preprocessing_).build(shape).n_basis
+    model.measure_ = model.measure_for(model.preprocessing_)
+    n_parameters = 2 * model.measure_.build(shape).n_basis
     precision = tensors.get("deformation_precision")
     expected = (model.n_clusters, n_parameters, n_parameters)
     if precision is not None and not is_precision(precision, expected):
@@ -299,9 +299,7 @@ def _read_history(record: JSON) -> History:
     return History(iterations, str(record["stopped"]))
 
 
-def _read_choices(record: JSON) -> dict[str, Any]:
-    from dikmeans.estimator import Choice  # the estimator imports this module
-
+def _read_choices(record: JSON) -> dict[str, Choice]:
     return {
         str(name): Choice(_decode(value), str(reason)) for name, (value, reason) in record.items()
     }

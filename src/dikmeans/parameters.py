@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -34,6 +34,13 @@ class InvalidParameterError(DikmeansError, ValueError, TypeError):
         super().__init__(f"{parameter}={value!r}: expected {expected}.")
 
 
+class Choice(NamedTuple):
+    """What "auto" decided for a parameter, and why."""
+
+    value: object
+    reason: str
+
+
 class Constraint(Protocol):
     """Something that a value is or is not."""
 
@@ -46,18 +53,23 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number, at least `low`."""
+    """An integer, at least `low`; with `nonzero` any but 0."""
 
     low: int | None = None
+    nonzero: bool = False
 
     def accepts(self, value: object) -> bool:
         """Whether it is such a number; True and False are none."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
             return False
+        if self.nonzero and value == 0:
+            return False
         return self.low is None or int(value) >= self.low
 
     def __str__(self) -> str:
-        return "a whole number" if self.low is None else f"a whole number from {self.low}"
+        if self.nonzero:
+            return "an integer other than 0"
+        return "an integer" if self.low is None else f"an integer >= {self.low}"
 
 
 @dataclass(frozen=True)
@@ -83,12 +95,14 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of some values, compared by type and value."""
+    """One of some values; of strings any kind, of others the same type."""
 
     options: tuple[object, ...]
 
     def accepts(self, value: object) -> bool:
         """Whether it is one of them."""
+        if isinstance(value, str):
+            return any(isinstance(option, str) and value == option for option in self.options)
         return any(type(value) is type(option) and value == option for option in self.options)
 
     def __str__(self) -> str:

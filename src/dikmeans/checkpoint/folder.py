@@ -32,6 +32,18 @@ _NAMED = re.compile(r"(fits|best)-[\w-]+\.safetensors")
 _LEFT_OVER = re.compile(r"\.(checkpoint|fits-[\w-]+|best-[\w-]+)\.safetensors\.[0-9a-f]+\.part")
 
 
+# What reading values of the wrong kind or shape may raise.
+WRONG_CONTENT = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
+
 class CheckpointProblem(Enum):
     """Why a folder cannot be used as the checkpoint of a fit; the value says what to do."""
 
@@ -79,7 +91,7 @@ class CheckpointWriteError(DikmeansError, OSError):
         if self.before is None:
             return f"{text} Use another folder."
         return (
-            f"{text} The one before, at {self.before}, is intact: when this is mended (by more "
+            f"{text} The one before, at {self.before}, is intact: once this is fixed (by more "
             "room on the disk, for instance), the same fit with the same checkpoint continues "
             "from there."
         )
@@ -161,22 +173,19 @@ class CheckpointFolder:
             raise self.damaged(f"{error.path.name}: {error.reason}") from error
         except FileNotFoundError as error:
             raise self.damaged(f"a file is missing: {str(error).rstrip('.')}") from error
-        except (
-            *(OSError, KeyError, TypeError, ValueError),
-            *(IndexError, AttributeError, OverflowError),
-        ) as error:
-            raise self.damaged(f"{type(error).__name__}: {error}") from error
+        except WRONG_CONTENT as error:  # other OSErrors say nothing about the checkpoint
+            raise self.damaged(f"{type(error).__name__}: {str(error).rstrip('.')}") from error
 
     @contextlib.contextmanager
-    def writing(self, named: Collection[str], before: str) -> Iterator[None]:
+    def writing(self, named: Collection[str], before: str | None) -> Iterator[None]:
         """A block in which files are written; if that fails, they are deleted again.
 
         Parameters
         ----------
         named : collection of str
             Files that the present manifest names.
-        before : str
-            Where the fit stood then, in words.
+        before : str or None
+            Where the fit stood then, in words; None if there is no manifest.
         """
         try:
             yield

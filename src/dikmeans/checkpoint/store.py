@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
@@ -22,38 +22,11 @@ from dikmeans.checkpoint.folder import CheckpointFolder, CheckpointProblem
 from dikmeans.io.tensor_file import read_tensor_file, write_tensor_file
 from dikmeans.kmeans.history import History, IterationRecord
 from dikmeans.kmeans.prototypes import Prototypes
-from dikmeans.kmeans.run import Run, RunResult, RunState
+from dikmeans.kmeans.run import FinishedRuns, Run, RunResult, RunState
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.kmeans.swaps import Split, SwapState
 
 BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 1
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """The finished runs of a fit.
-
-    Attributes
-    ----------
-    n_runs : int
-    n_iterations : int
-        Of all of them.
-    best : RunResult or None
-        The one with the lowest inertia; among equals, the first.
-    """
-
-    n_runs: int = 0
-    n_iterations: int = 0
-    best: RunResult | None = None
-
-    def including(self, result: RunResult) -> RunSummary:
-        """The summary with one run more."""
-        better = self.best is None or result.inertia < self.best.inertia
-        return RunSummary(
-            self.n_runs + 1,
-            self.n_iterations + len(result.history.iterations),
-            result if better else self.best,
-        )
 
 
 class CheckpointStore(Protocol):
@@ -63,12 +36,12 @@ class CheckpointStore(Protocol):
     ----------
     seeds : sequence of int
         One per run.
-    summary : RunSummary
+    finished : FinishedRuns
         The runs that are finished.
     """
 
     seeds: Sequence[int]
-    summary: RunSummary
+    finished: FinishedRuns
 
     def restore(self, run: Run) -> RunState | None:
         """Where an unfinished run stood; None if it has not begun."""
@@ -76,7 +49,7 @@ class CheckpointStore(Protocol):
     def save(self, run: Run, state: RunState) -> None:
         """Keep where a run stands."""
 
-    def save_summary(self, summary: RunSummary) -> None:
+    def save_finished(self, finished: FinishedRuns) -> None:
         """Keep that a run has finished."""
 
 
@@ -91,7 +64,7 @@ class NoCheckpoint:
 
     def __init__(self, seeds: Sequence[int]):
         self.seeds = seeds
-        self.summary = RunSummary()
+        self.finished = FinishedRuns()
 
     def restore(self, run: Run) -> RunState | None:
         """None: every run begins."""
@@ -100,7 +73,7 @@ class NoCheckpoint:
     def save(self, run: Run, state: RunState) -> None:
         """Nothing is kept."""
 
-    def save_summary(self, summary: RunSummary) -> None:
+    def save_finished(self, finished: FinishedRuns) -> None:
         """Nothing is kept."""
 
 
@@ -142,11 +115,11 @@ class FolderStore:
         self._folder = folder
         self._fingerprint = fingerprint
         self.seeds: Sequence[int] = [int(seed) for seed in seeds]
-        self.summary = RunSummary()
+        self.finished = FinishedRuns()
         self._number = 0
         self._best_name: str | None = None
         self._named: list[str] = []
-        self._position = "its beginning"
+        self._position: str | None = None
         self._unfinished: tuple[JSON, dict[str, Array]] | None = None
         if folder.holds_something:
             self._read()
@@ -166,14 +139,14 @@ class FolderStore:
         """Keep where a run stands."""
         self._write((run, state))
 
-    def save_summary(self, summary: RunSummary) -> None:
+    def save_finished(self, finished: FinishedRuns) -> None:
         """Keep that a run has finished."""
-        new_best = summary.best if summary.best is not self.summary.best else None
-        self.summary = summary
+        new_best = finished.best if finished.best is not self.finished.best else None
+        self.finished = finished
         self._write(None, new_best)
 
     def _write(self, current: tuple[Run, RunState] | None, best: RunResult | None = None) -> None:
-        """Keep the summary, a new best run if there is one, and where the current run stands."""
+        """Keep the finished runs, a new best one if there is, and where the current run stands."""
         number, folder, best_name = self._number + 1, self._folder, self._best_name
         record: JSON | None = None
         tensors: dict[str, Array] = {}
@@ -190,8 +163,8 @@ class FolderStore:
                 "fingerprint": self._fingerprint,
                 "seeds": self.seeds,
                 "finished": {
-                    "runs": self.summary.n_runs,
-                    "iterations": self.summary.n_iterations,
+                    "runs": self.finished.n_runs,
+                    "iterations": self.finished.n_iterations,
                     "best": best_name,
                 },
                 "run": record,
@@ -219,7 +192,7 @@ class FolderStore:
             if self._best_name is not None:
                 best = read_result(self._folder.path / self._best_name)
             self.seeds = seeds
-            self.summary = RunSummary(n_runs, int(finished["iterations"]), best)
+            self.finished = FinishedRuns(n_runs, int(finished["iterations"]), best)
             self._number = int(header["number"])
             fits = record["fits"] if record else []
             self._named = [*fits, *([] if self._best_name is None else [self._best_name])]
@@ -229,7 +202,7 @@ class FolderStore:
 
     def _describe(self, record: JSON | None) -> str:
         """Where the fit stands, in words."""
-        n_runs = self.summary.n_runs
+        n_runs = self.finished.n_runs
         if record is not None:
             return f"run {n_runs + 1}, iteration {len(record['history'])}"
         return f"the end of run {n_runs}" if n_runs else "its beginning"

@@ -110,6 +110,8 @@ def read_tensor_file(
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 -- no mapping
+    except PermissionError:
+        raise
     except (SafetensorError, OSError, ValueError) as error:
         raise TensorFileError(path, f"damaged, or not a {what}: {error}") from error
     try:

@@ -162,7 +162,7 @@ class LocalFit:
     own_costs : array of shape (n,)
         Cost of each image to its nearest centroid.
     own_deltas : array of shape (n, 2, n_basis)
-        Warp parameters, less the identity, of that alignment.
+        Warp parameters, minus the identity, of that alignment.
     """
 
     images: FloatArray
@@ -223,7 +223,8 @@ class Dataset(AbstractContextManager["Dataset"]):
         """The same images, converted once if they are in memory, else whenever they are read."""
         if not self.workers.in_memory or dtype == self.dtype:
             return self
-        return replace(self, shards=tuple(shard.cast(dtype) for shard in self._local_shards()))
+        shards = tuple(shard.cast(dtype) for shard in self._local_shards())
+        return replace(self, shards=shards, dtype=dtype)
 
     @cached_property
     def pixel_variance(self) -> float:
@@ -310,7 +311,7 @@ class Dataset(AbstractContextManager["Dataset"]):
     # -- images --------------------------------------------------------------------------------
 
     def draw(self, size: int, rng: np.random.RandomState) -> Dataset:
-        """At most `size` images with a weight, in their order, in memory; all if no more."""
+        """At most `size` images of positive weight, in order, in memory; all, if no more exist."""
         if len(self) <= size:
             return self if self.workers.in_memory else self._small(*self.local())
         weights = np.broadcast_to(1.0, len(self)) if self.weights is None else self.weights

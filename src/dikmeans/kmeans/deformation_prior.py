@@ -3,7 +3,7 @@ r"""The learned deformation prior: which deformations are typical, estimated fro
 Bending energy calls a deformation costly if it bends, and nothing else. But sevens slant, ones grow
 long, and no five turns upside down: what is typical depends on what the pictures show. Once the
 bending energy has led to a clustering, the warps between all images and their centroids, with
-parameters :math:`\delta_i` less the identity, tell, and the penalty becomes
+parameters :math:`\delta_i` minus the identity, tell, and the penalty becomes
 
 .. math::
     \delta^T Q_k\,\delta, \qquad Q_k = s\,C_k^{-1}, \qquad
@@ -31,7 +31,7 @@ from dikmeans.registration.measure import Measure, energies_of
 
 # Mean cost of the deformation, as a part of the mean squared residual.
 DEFORMATION_SHARE = 0.5
-# m: how far a cluster's covariance is shrunk towards the mean of all.
+# m: how far a cluster's covariance is shrunk toward the mean of all.
 SHRINKAGE = 0.5
 # r: variance of directions that no warp has taken, relative to the mean variance.
 RIDGE = 0.1

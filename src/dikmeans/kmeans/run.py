@@ -102,6 +102,33 @@ class RunResult:
     history: History
 
 
+@dataclass(frozen=True)
+class FinishedRuns:
+    """The finished runs of a fit.
+
+    Attributes
+    ----------
+    n_runs : int
+    n_iterations : int
+        Of all of them.
+    best : RunResult or None
+        The one with the lowest inertia; among equals, the first.
+    """
+
+    n_runs: int = 0
+    n_iterations: int = 0
+    best: RunResult | None = None
+
+    def including(self, result: RunResult) -> FinishedRuns:
+        """With one run more."""
+        better = self.best is None or result.inertia < self.best.inertia
+        return FinishedRuns(
+            self.n_runs + 1,
+            self.n_iterations + len(result.history.iterations),
+            result if better else self.best,
+        )
+
+
 class Run:
     """One run of a fit.
 
@@ -111,7 +138,7 @@ class Run:
         All images.
     shape : tuple of int
         (rows, columns[, channels]) of an image.
-    measure : MeasureSpec
+    spec : MeasureSpec
     schedule : Schedule
     init : str or array of shape (K, C, rows, columns)
         How the first centroids are drawn, or the centroids themselves.
@@ -123,14 +150,15 @@ class Run:
         self,
         dataset: Dataset,
         shape: ImageShape,
-        measure: MeasureSpec,
+        spec: MeasureSpec,
         schedule: Schedule,
         init: str | FloatArray,
         seed: int,
     ):
         self.dataset, self.schedule = dataset, schedule
-        self._shape, self._spec, self._init = shape, measure, init
-        self._rng = np.random.RandomState(seed)
+        self._shape, self._spec, self._init = shape, spec, init
+        # with given centroids nothing is random, not even the sample
+        self._rng = np.random.RandomState(seed if isinstance(init, str) else 0)
         self.sample = dataset.draw(schedule.sample_size, self._rng)
 
     def images_of(self, phase: Phase) -> Dataset:
@@ -146,7 +174,7 @@ class Run:
                 continue
             if phase.kind is PhaseKind.ASSIGNMENT:
                 if index > state.phase:
-                    yield replace(state, phase=index)
+                    yield replace(state, phase=index, iteration=0)
                 return  # the rest is for `result`
             if phase.kind is PhaseKind.PROTOTYPES:
                 state = replace(state, prototypes=self._divide(state))
@@ -271,21 +299,19 @@ class Run:
 
     def _divide(self, state: RunState) -> Prototypes:
         assert state.clustering is not None
-        # with given centroids nothing is left to chance
-        rng = self._rng if isinstance(self._init, str) else np.random.RandomState(0)
         return divide_clusters(
             self.sample,
             state.clustering.centroids,
             self.schedule.prototypes,
             lambda clusters: self._final_measure(clusters, state.precision),
             self.schedule.max_division_iter,
-            rng,
+            self._rng,
         )
 
     # -- measures ------------------------------------------------------------------------------
 
     def _measure(self, phase: Phase, precision: FloatArray | None) -> Measure:
-        spec = self._spec.but(warp=phase.warp, stiffer=phase.stiffer)
+        spec = self._spec.varied(warp=phase.warp, smoothness_factor=phase.smoothness_factor)
         return spec.build(self._shape, precision if phase.learned_prior else None)
 
     def _final_measure(self, clusters: IntArray, precision: FloatArray | None) -> Measure:

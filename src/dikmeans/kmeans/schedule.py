@@ -138,8 +138,8 @@ class Phase:
         Lloyd iterations, at most; of swaps: after each swap that is kept.
     tol : float
         Tolerance of Lloyd's algorithm.
-    stiffer : float
-        Factor on the smoothness.
+    smoothness_factor : float
+        Factor on the smoothness: a warm-up is stiffer.
     on_sample : bool
         Whether it works on the sample of the search.
     learned_prior : bool
@@ -154,7 +154,7 @@ class Phase:
     warp: WarpName
     max_iter: int = 0
     tol: float = SEARCH_TOL
-    stiffer: float = 1.0
+    smoothness_factor: float = 1.0
     on_sample: bool = True
     learned_prior: bool = True
     learns: Prior | None = None
@@ -166,12 +166,13 @@ class Phase:
 
         Examples
         --------
-        >>> Phase(PhaseKind.WARM_UP, "tps", stiffer=10.0).name
+        >>> Phase(PhaseKind.WARM_UP, "tps", smoothness_factor=10.0).name
         'warm-up: tps, 10 x smoothness'
         """
         if self.kind is not PhaseKind.WARM_UP:
             return self.kind.value
-        stiffer = "" if self.stiffer == 1 else f", {self.stiffer:g} x smoothness"
+        factor = self.smoothness_factor
+        stiffer = "" if factor == 1 else f", {factor:g} x smoothness"
         return f"{self.kind.value}: {self.warp}{stiffer}"
 
 
@@ -243,7 +244,7 @@ def make_schedule(
     warm_up = search.warm_up and not given_centroids
 
     phases = list(_warm_up(warp, smoothness, search.max_iter)) if warm_up else []
-    if trials or learns or (phases and sample_size < n_images):
+    if swaps or learns or (phases and sample_size < n_images):
         per_cluster = Prior.PER_CLUSTER if learns else None
         prior = Prior.SHARED if learns and swaps else per_cluster
         phases.append(Phase(PhaseKind.SEARCH, warp, search.max_iter, learns=prior))
@@ -287,5 +288,5 @@ def _warm_up(warp: WarpName, smoothness: float, max_iter: int) -> tuple[Phase, .
     ]
     if warp == "tps" and smoothness > 0:
         few = min(WARM_UP_ITERATIONS[warp], max_iter)
-        simpler.append(Phase(PhaseKind.WARM_UP, warp, few, stiffer=WARM_UP_STIFFNESS))
+        simpler.append(Phase(PhaseKind.WARM_UP, warp, few, smoothness_factor=WARM_UP_STIFFNESS))
     return tuple(simpler)

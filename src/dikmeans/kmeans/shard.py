@@ -116,7 +116,7 @@ class Assignment(NamedTuple):
         if there is only one cluster. A hopeless second choice is not aligned to the end, so large
         margins are upper bounds.
     warps : float32 array of shape (N, 2, n_basis) or None
-        Warp parameters less the identity. None where images are not all in memory.
+        Warp parameters minus the identity. None where images are not all in memory.
     """
 
     labels: IntArray

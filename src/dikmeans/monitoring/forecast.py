@@ -139,7 +139,7 @@ def time_pairs(
     """
     warps = {phase.warp for phase in schedule.phases}
     return {
-        warp: _time(pictures, shape, measure.but(warp=warp), schedule.n_clusters, n_jobs)
+        warp: _time(pictures, shape, measure.varied(warp=warp), schedule.n_clusters, n_jobs)
         for warp in warps
     }
 
@@ -210,10 +210,13 @@ class Countdown:
         load = self._work[event.phase_index]
         known = self._times.get(load.phase.warp)
         warm = seconds / max(load.warm, 1)
+        if known is not None:
+            warm = (known.warm + warm) / 2
         if event.iteration == 1:
             cold = max(elapsed - seconds, 0.0) / max(load.cold, 1)
-            warm = warm if known is None else (known.warm + warm) / 2
-            self._times[load.phase.warp] = PairTimes(cold, warm)
+        else:
+            cold = TYPICAL_COLD_TO_WARM * warm if known is None else known.cold
+        self._times[load.phase.warp] = PairTimes(cold, warm)
 
     def _learn_from_history(self, event: ProgressEvent) -> None:
         """From the iterations of an earlier process, which tell nothing of cold alignments."""

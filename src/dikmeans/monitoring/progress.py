@@ -37,7 +37,7 @@ else:
             return fit
 
 
-class StopRequested(Exception):  # noqa: N818 -- not an error: someone has seen enough
+class StopRequested(Exception):  # noqa: N818 -- not an error
     """Someone who hears of the progress of a fit wants it to stop and keep what there is."""
 
 
@@ -66,9 +66,9 @@ class Progress(AbstractContextManager["Progress"]):
         self._before: RunState | None = None
         self._callbacks = _Callbacks(estimator, n_runs)
         self._line = ProgressLine(sys.stderr)
-        self._sinks: list[ProgressSink] = [self._callbacks.hear]
+        self._sinks: list[ProgressSink] = [self._callbacks]
         if estimator.verbose and not self._callbacks.has_any:
-            self._sinks.append(self._line.hear)
+            self._sinks.append(self._line)
         if sink is not None:
             self._sinks.append(sink)
 
@@ -76,8 +76,8 @@ class Progress(AbstractContextManager["Progress"]):
         self._line.end()
         self._callbacks.end()
 
-    def begin_run(self, number: int, state: RunState | None) -> RunState | None:
-        """A run begins, or is resumed in `state`, which is returned.
+    def begin_run(self, number: int, state: RunState | None) -> None:
+        """A run begins, or is resumed in `state`.
 
         Parameters
         ----------
@@ -87,10 +87,9 @@ class Progress(AbstractContextManager["Progress"]):
         """
         self._number, self._before = number, state
         if state is not None:
-            self._tell(state, None)
-        return state
+            self._publish(state, None)
 
-    def tell(self, state: RunState) -> None:
+    def report(self, state: RunState) -> None:
         """Tell everyone that the run has reached a state.
 
         Raises
@@ -99,9 +98,9 @@ class Progress(AbstractContextManager["Progress"]):
             Someone wants no more.
         """
         before, self._before = self._before, state
-        self._tell(state, before or replace(state, history=state.history[:-1]))
+        self._publish(state, before or replace(state, history=state.history[:-1]))
 
-    def _tell(self, state: RunState, before: RunState | None) -> None:
+    def _publish(self, state: RunState, before: RunState | None) -> None:
         event = ProgressEvent.of_state(
             state, before, run=self._number, n_runs=self._n_runs, schedule=self._schedule
         )
@@ -118,7 +117,7 @@ class ProgressLine:
         self._overwrite = stream.isatty()
         self._used = False
 
-    def hear(self, event: ProgressEvent) -> None:
+    def __call__(self, event: ProgressEvent) -> None:
         """Write the line of an iteration."""
         if event.record is None:
             return
@@ -156,7 +155,7 @@ class _Callbacks:
             self._fit = estimator._init_callback_context(max_subtasks=n_runs)
             self._fit.call_on_fit_task_begin(estimator=estimator)
 
-    def hear(self, event: ProgressEvent) -> bool:
+    def __call__(self, event: ProgressEvent) -> bool:
         """Report an iteration; whether a callback wants to stop."""
         if self._fit is None:
             return False

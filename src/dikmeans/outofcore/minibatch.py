@@ -14,6 +14,7 @@ What is kept between batches is the model, one weight per prototype, and at firs
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,35 +32,47 @@ from dikmeans.kmeans.shard import Assignment, Shard
 from dikmeans.registration.measure import Measure
 
 
+@dataclass(frozen=True)
 class FirstImages:
     """The images of the first batches.
 
-    Parameters
+    Attributes
     ----------
     wanted : int
         How many are collected.
+    batches : tuple of Shard
+    searched : int
+        How many there were at the last search.
     """
 
-    def __init__(self, wanted: int):
-        self._wanted = wanted
-        self._batches: list[Shard] = []
-        self._n = self._searched = 0
+    wanted: int
+    batches: tuple[Shard, ...] = ()
+    searched: int = 0
+
+    def __len__(self) -> int:
+        return sum(len(batch.images) for batch in self.batches)
 
     @property
     def complete(self) -> bool:
         """Whether there are enough."""
-        return self._n >= self._wanted
+        return len(self) >= self.wanted
 
-    def add(self, images: FloatArray, weights: FloatArray) -> bool:
-        """Add a batch; whether there are enough now, or twice as many as at the last search."""
-        self._batches.append(Shard(images, weights))
-        self._n += len(images)
-        return self.complete or self._n >= 2 * self._searched
+    @property
+    def needs_search(self) -> bool:
+        """Whether there are enough, or twice as many as at the last search."""
+        return self.complete or len(self) >= 2 * self.searched
 
-    def take(self) -> Shard:
-        """All images so far, for a search."""
-        self._searched = self._n
-        images, weights = zip(*self._batches, strict=True)
+    def with_batch(self, batch: Shard) -> FirstImages:
+        """One batch more."""
+        return replace(self, batches=(*self.batches, batch))
+
+    def after_search(self) -> FirstImages | None:
+        """What is still to be collected after a search; None if nothing."""
+        return None if self.complete else replace(self, searched=len(self))
+
+    def joined(self) -> Shard:
+        """All images so far."""
+        images, weights = zip(*self.batches, strict=True)
         return Shard(np.concatenate(images), np.concatenate(weights))
 
 

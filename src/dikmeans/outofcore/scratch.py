@@ -35,7 +35,7 @@ class Scratch:
         if self._folder is None:
             with self.explained():
                 self._folder = Path(tempfile.mkdtemp(prefix="dikmeans-", dir=self._parent))
-            self._remove = weakref.finalize(self, _remove_unless_forked, self._folder, os.getpid())
+            self._remove = weakref.finalize(self, delete_unless_forked, self._folder, os.getpid())
         return self._folder / f"{next(self._numbers)}.safetensors"
 
     @contextmanager
@@ -57,7 +57,11 @@ class Scratch:
             self._remove()
 
 
-def _remove_unless_forked(folder: Path, owner: int) -> None:
-    """Delete a folder, if this is the process that made it."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
+def delete_unless_forked(path: Path, owner: int) -> None:
+    """Delete a file or folder, if this is the process that made it."""
+    if os.getpid() != owner:
+        return
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from dikmeans.images import refuse_non_finite, table_rules, to_channels_first
 from dikmeans.io.atomic import atomic_link
 from dikmeans.kmeans.dataset import Dataset, Handle
 from dikmeans.kmeans.shard import Shard, read_fits, spill_fits
-from dikmeans.outofcore.scratch import Scratch
+from dikmeans.outofcore.scratch import Scratch, delete_unless_forked
 from dikmeans.outofcore.sources import DaskSource, Source
 from dikmeans.preprocessing.base import Preprocessor
 from dikmeans.registration.measure import PairFits
@@ -46,7 +47,7 @@ class StoredFits:
 
     def __init__(self, path: Path):
         self.path = path
-        weakref.finalize(self, path.unlink, missing_ok=True)
+        weakref.finalize(self, delete_unless_forked, path, os.getpid())
 
     def load(self) -> PairFits:
         """Read them."""

@@ -88,19 +88,22 @@ class _SharedLimit:
 
     def give_back(self) -> None:
         with self._lock:
-            self._takers -= 1
-            if self._takers == 0:
+            self._takers = max(self._takers - 1, 0)
+            if self._takers == 0 and self._limiter is not None:
                 self._limiter.restore_original_limits()
                 self._limiter = None
 
-    def renew_lock(self) -> None:
-        """After a fork: whoever held it is not here."""
+    def reset_after_fork(self) -> None:
+        """In a child process the threads that took the limit do not exist."""
         self._lock = threading.Lock()
+        if self._limiter is not None:
+            self._limiter.restore_original_limits()
+        self._takers, self._limiter = 0, None
 
 
 _limit = _SharedLimit()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_limit.renew_lock)
+    os.register_at_fork(after_in_child=_limit.reset_after_fork)
 
 
 @cache

@@ -37,7 +37,7 @@ def draw_grid(
 
 
 def show_whole(axis: Any, grids: Sequence[np.ndarray]) -> None:
-    """Set the limits so that all of the grids, which may leave the picture, and all of the picture fit in."""
+    """Set limits that hold the picture and all grids, which may leave it."""
     last = np.array(grids[0].shape[:2]) - 1
     corners = np.concatenate(
         [np.zeros((1, 2)), last[None], *(grid.reshape(-1, 2) for grid in grids)]
@@ -47,7 +47,7 @@ def show_whole(axis: Any, grids: Sequence[np.ndarray]) -> None:
 
 
 def _spread(grid: np.ndarray) -> np.ndarray:
-    """Lines along the second axis at equal distances on the first; between two rows of pixels by the mean."""
+    """Lines along the second axis at equal distances on the first, interpolated between rows."""
     position = np.linspace(0, len(grid) - 1, min(len(grid), N_LINES))
     above = np.floor(position).astype(int)
     below = np.minimum(above + 1, len(grid) - 1)

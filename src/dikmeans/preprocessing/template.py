@@ -108,7 +108,7 @@ def _measure(template: FloatArray, precision: FloatArray | None = None) -> Measu
 def _offsets(maps: FloatArray, grid: Grid) -> FloatArray:
     """Where in each picture the middle of the template lies, in pixels from the picture's middle.
 
-    `maps` (n, 2, n_basis) are affine, less the identity: they lead from points of a picture to
+    `maps` (n, 2, n_basis) are affine, minus the identity: they lead from points of a picture to
     points of the template, p -> p + s + A p. The middle of the template, 0, is at
     p = -(1 + A)^-1 s.
     """

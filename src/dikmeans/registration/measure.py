@@ -37,7 +37,7 @@ class PairFits(NamedTuple):
     ----------
     costs : float64 array of shape (n, K)
     deltas : float32 array of shape (n, K, 2, n_basis)
-        Warp parameters less the identity: those of rows, then those of columns.
+        Warp parameters minus the identity: those of rows, then those of columns.
     status : int8 array of shape (n, K)
         Values of `dikmeans.registration.Status`.
     """
@@ -145,7 +145,7 @@ class Measure(Protocol):
         bank
             What `bank` returned.
         start : array of shape (n, K, 2, n_basis), optional
-            Warm start: parameters less the identity. Without it every pair starts from the
+            Warm start: parameters minus the identity. Without it every pair starts from the
             identity.
         keep : int array of shape (n,), optional
             With a warm start: one centroid per image that is refined in any case.

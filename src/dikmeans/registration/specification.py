@@ -1,4 +1,4 @@
-"""From a user's words to a measure: the one way, for the estimator and for single pairs alike."""
+"""From parameters to a measure: the one way, for the estimator and for single pairs alike."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MeasureOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class MeasureSpec:
-    """A measure in words, for pictures of any shape.
+    """The parameters of a measure, for pictures of any shape.
 
     Attributes
     ----------
@@ -68,9 +68,12 @@ class MeasureSpec:
     solver: str | Solver = "quasi-newton"
     unit_norm: bool = False
 
-    def but(self, *, warp: WarpName | None = None, stiffer: float = 1.0) -> MeasureSpec:
+    def varied(
+        self, *, warp: WarpName | None = None, smoothness_factor: float = 1.0
+    ) -> MeasureSpec:
         """The same measure with another warp family, or with its smoothness multiplied."""
-        return replace(self, warp=warp or self.warp, smoothness=self.smoothness * stiffer)
+        smoothness = self.smoothness * smoothness_factor
+        return replace(self, warp=warp or self.warp, smoothness=smoothness)
 
     def build(self, shape: ImageShape, precision: FloatArray | None = None) -> Measure:
         """The measure on pictures of `shape` (rows, columns[, channels]).
@@ -84,7 +87,7 @@ class MeasureSpec:
         Raises
         ------
         InvalidParameterError
-            One of the words cannot be used.
+            A parameter has a value that it cannot have.
         MissingExtraError
             The solver's device needs PyTorch, which is not installed.
 
