@@ -1,5 +1,5 @@
-"""Without PyTorch the deep rivals cannot be imported: their doctests are then not collected."""
+"""Without PyTorch the deep baselines cannot be imported: their doctests are then not collected."""
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("torch") else ["src/dikmeans/rivals/[!_]*.py"]
+collect_ignore_glob = [] if find_spec("torch") else ["src/dikmeans/paper/baselines/[!_]*.py"]

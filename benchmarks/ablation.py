@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
-from dikmeans.paper.protocol.data_tasks import TaskData, get_task
 from scipy import ndimage
 
 from benchmarks._common import digits, print_table
@@ -29,6 +28,7 @@ from dikmeans import DIKMeans, Search
 from dikmeans.datasets.errors import DataError
 from dikmeans.evaluation.metrics import clustering_accuracy
 from dikmeans.kmeans.prototypes import PrototypeRule
+from dikmeans.paper.protocol.data_tasks import TaskData, get_task
 from dikmeans.registration import make_warp
 
 Pictures = Callable[[np.ndarray], np.ndarray]

@@ -14,13 +14,13 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from dikmeans.paper.figures.plot_time import time_growth
-from dikmeans.paper.figures.time_growth import TimeGrowth, measure_growth
 from scipy import ndimage
 
 from benchmarks._common import digits, print_table
 from dikmeans.datasets import load
 from dikmeans.datasets.errors import DataError
+from dikmeans.paper.figures.plot_time import time_growth
+from dikmeans.paper.figures.time_growth import TimeGrowth, measure_growth
 
 BASE = {"images": 4000, "clusters": 10, "landmarks": 4, "side": 28}
 SWEEPS = {

@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from dikmeans.paper.protocol.data_tasks import get_task
 
 from benchmarks._common import print_table
 from dikmeans.images import to_channels_first
+from dikmeans.paper.protocol.data_tasks import get_task
 from dikmeans.preprocessing import PREPROCESSORS, resolve_preprocessing
 from dikmeans.registration import pairwise_cost
 

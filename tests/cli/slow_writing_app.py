@@ -1,4 +1,4 @@
-"""The command line with a disk so slow that a run is caught half-written."""
+"""The command line with a disk so slow that a test can stop it while it writes a run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def write_forever(*_: object) -> None:
     time.sleep(600)
 
 
-if __name__ == "__main__":  # the tests' collection imports this file too
+if __name__ == "__main__":  # pytest imports this file too
     run_folder.write_picture = write_forever
     app()

@@ -1,4 +1,4 @@
-"""The commands as a user meets them: as processes, on good input."""
+"""The commands on good input, as a user meets them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import csv
 import io
 import json
 import math
+import shlex
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,21 +16,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
-from dikmeans.cli import app
+from dikmeans.estimator import DIKMeans
 from dikmeans.runs import open_run
+from tests.cli.conftest import TIMEOUT, dikmeans, invoke, start, wait_for
 
 
-def invoke(*arguments: object):
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
+def records_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_a_fit_leaves_a_whole_run_and_says_what_to_do_next(fitted, pictures):
+def test_a_fit_writes_a_whole_run_and_ends_with_the_next_command(fitted, pictures):
     run, done = fitted
     assert sorted(path.name for path in run.iterdir()) == [
         "centroids",
@@ -38,18 +34,20 @@ def test_a_fit_leaves_a_whole_run_and_says_what_to_do_next(fitted, pictures):
         "model.safetensors",
         "run.json",
     ]
-    assert f"dikmeans report {run}" in done.stdout
+    assert done.stdout.endswith(f"\nNext: dikmeans report {run}\n")
     assert "3 clusters of 60 pictures (8x8)" in done.stdout
-    assert "iteration" in done.stderr
-    assert "time left" in done.stderr or "left" in done.stderr
+    assert "Every picture is scaled to unit norm" in done.stdout
+    assert "warming up without warps, iteration 1 · inertia 0." in done.stderr
+    assert "fitting all pictures, iteration 1" in done.stderr
+    assert "s left" in done.stderr
     assert [path.name for path in run.parent.iterdir()] == ["run"]  # nothing temporary beside it
-    rows = rows_of((run / "labels.csv").read_bytes().decode())
-    assert {row["file"] for row in rows} == {path.name for path in pictures.iterdir()}
-    assert {row["cluster"] for row in rows} == {"0", "1", "2"}
-    assert all(float(row["cost"]) >= 0 and float(row["margin"]) >= 0 for row in rows)
+    records = records_of((run / "labels.csv").read_bytes().decode())
+    assert {record["file"] for record in records} == {path.name for path in pictures.iterdir()}
+    assert {record["cluster"] for record in records} == {"0", "1", "2"}
+    assert all(float(record["cost"]) >= 0 <= float(record["margin"]) for record in records)
 
 
-def test_the_labels_are_what_the_kept_model_predicts_and_margins_are_to_the_second_choice(fitted):
+def test_labels_are_what_the_saved_model_predicts_and_margins_are_to_the_second_best(fitted):
     run = open_run(fitted[0])
     images = run.load_images()
     assert images.names == tuple(row.file for row in run.labels)
@@ -57,19 +55,33 @@ def test_the_labels_are_what_the_kept_model_predicts_and_margins_are_to_the_seco
     assert [row.cluster for row in run.labels] == run.model.predict(images.images).tolist()
     np.testing.assert_allclose([row.cost for row in run.labels], costs[:, 0], rtol=1e-2)
     margins = np.array([row.margin for row in run.labels])
-    # every pair refined to the end can only cost less than hopeless ones that were left alone
+    # a second choice that is refined to the end can only cost less than one that is not
     assert (margins >= (costs[:, 1] - costs[:, 0]) * 0.98 - 1e-3).all()
+
+
+def test_after_the_fit_no_image_is_aligned_again_and_no_run_is_read(
+    pictures, tmp_path, monkeypatch
+):
+    def refuse(*_, **__):
+        pytest.fail("done twice")
+
+    for name in ("assign", "predict", "transform", "align", "load"):
+        monkeypatch.setattr(DIKMeans, name, refuse)
+    monkeypatch.setattr("dikmeans.runs.run_folder.rows_from_csv", refuse)
+    done = invoke("fit", pictures, "-k", 2, "--warp", "affine", "-o", tmp_path / "run", "-q")
+    assert done.exit_code == 0, done.output
+    assert "2 clusters of 60 pictures" in done.stdout
 
 
 def test_centroids_are_pictures_of_the_models_centroids(fitted):
     run = open_run(fitted[0])
-    files = sorted((run.path / "centroids").iterdir())
-    assert [file.name for file in files] == ["cluster-0.png", "cluster-1.png", "cluster-2.png"]
-    for file, centroid in zip(files, run.model.cluster_centers_, strict=True):
-        pixels = np.asarray(Image.open(file), float)
+    for cluster, centroid in enumerate(run.model.cluster_centers_):
+        pixels = np.asarray(Image.open(run.path / "centroids" / f"cluster-{cluster}.png"), float)
         assert pixels.shape == centroid.shape
         assert np.corrcoef(pixels.ravel(), centroid.ravel())[0, 1] > 0.999
         assert pixels.max() == 255
+    n_files = len(list((run.path / "centroids").iterdir()))
+    assert n_files == len(run.model.prototypes_)
 
 
 def test_run_json_says_how_the_run_was_made(fitted, pictures):
@@ -83,202 +95,235 @@ def test_run_json_says_how_the_run_was_made(fitted, pictures):
     assert info["interrupted"] is False
 
 
+def test_options_become_parameters(pictures, tmp_path):
+    words = "-k 2 --warp tps --landmarks 3 --smoothness 0.5 --prototypes 2 --runs 2 --seed 7"
+    more = "--preprocessing none --jobs 1 --size 9x10 --limit 30 --invert -q"
+    run = tmp_path / "run"
+    done = invoke("fit", pictures, *words.split(), *more.split(), "-o", run)
+    assert done.exit_code == 0, done.output
+    opened = open_run(run)
+    parameters = opened.model.get_params(deep=False)
+    assert parameters == DIKMeans(
+        2,
+        landmarks=(3, 3),
+        smoothness=0.5,
+        n_prototypes=2,
+        n_init=2,
+        random_state=7,
+        preprocessing=None,
+        n_jobs=1,
+    ).get_params(deep=False)
+    assert opened.model.image_shape_ == (9, 10)
+    assert opened.source.options == {"size": (9, 10), "invert": True}
+    assert opened.source.limit == len(opened.labels) == 30
+
+
+def test_color_is_kept_if_asked_for(pictures, tmp_path):
+    run = tmp_path / "run"
+    done = invoke("fit", pictures, "-k", 2, "--warp", "none", "--color", "-o", run, "-q")
+    assert done.exit_code == 0, done.output
+    assert open_run(run).model.image_shape_ == (8, 8, 3)
+
+
 def test_a_fit_on_a_device_leaves_a_run_that_needs_none(pictures, tmp_path, monkeypatch):
     pytest.importorskip("torch")
-    done = invoke(
-        "fit",
-        pictures,
-        "-k",
-        2,
-        "--warp",
-        "affine",
-        "--device",
-        "cpu",
-        "-o",
-        tmp_path / "run",
-        "-q",
-    )
+    words = ("-k", 2, "--warp", "affine", "--device", "cpu", "-q")
+    done = invoke("fit", pictures, *words, "-o", tmp_path / "run")
     assert done.exit_code == 0, done.output
     monkeypatch.setitem(sys.modules, "torch", None)
     run = open_run(tmp_path / "run")
-    assert run.model.device is None
+    assert run.model.solver_.device is None
     predicted = run.model.predict(run.load_images().images)
-    assert np.mean([row.cluster for row in run.labels] == predicted) >= 0.95
+    assert np.mean(run.model.labels_ == predicted) >= 0.95
 
 
-def test_json_is_all_there_is_on_standard_output(command, pictures, tmp_path):
-    np.savez(
-        tmp_path / "x.npz",
-        images=np.stack([np.asarray(Image.open(path)) for path in sorted(pictures.iterdir())]),
-    )
-    done = command(
-        "fit",
-        tmp_path / "x.npz",
-        "-k",
-        2,
-        "--warp",
-        "affine",
-        "-o",
-        tmp_path / "run",
-        "--json",
-        "-q",
-    )
+def test_json_is_all_there_is_on_standard_output(pictures, tmp_path):
+    arrays = [np.asarray(Image.open(path)) for path in sorted(pictures.iterdir())]
+    np.savez(tmp_path / "x.npz", images=np.stack(arrays))
+    words = ("-k", 2, "--warp", "affine", "--json", "-q")
+    done = dikmeans("fit", tmp_path / "x.npz", *words, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     result = json.loads(done.stdout)
     assert result["run"] == str(tmp_path / "run")
     assert sum(result["sizes"]) == 60
     assert result["parameters"]["warp"] == "affine"
-    assert [line["size"] for line in result["clusters"]] == result["sizes"]
+    assert result["preprocessing"] == "unit-norm"
+    assert [cluster["size"] for cluster in result["clusters"]] == result["sizes"]
 
 
-def test_predicting_the_fitted_pictures_gives_the_runs_labels(command, fitted, pictures, tmp_path):
+def test_predicting_the_fitted_pictures_gives_the_labels_of_the_run(fitted, pictures):
     run, _ = fitted
-    done = command("predict", run, pictures)
+    done = dikmeans("predict", run, pictures)
     assert done.returncode == 0, done.stderr
     # a pipe that is read as text makes a line break of the carriage return in a name
     assert done.stdout == (run / "labels.csv").read_bytes().decode().replace("\r", "\n")
     assert "compared at 8x8" in done.stderr
 
 
-def test_predicting_pictures_of_another_size_brings_them_to_the_runs(
-    command, fitted, pictures, tmp_path
-):
+def test_pictures_of_another_size_are_resized_to_that_of_the_run(fitted, pictures, tmp_path):
     run, _ = fitted
     (tmp_path / "large").mkdir()
     for path in pictures.iterdir():
-        Image.open(path).resize((24, 24), Image.Resampling.BILINEAR).save(
-            tmp_path / "large" / path.name
-        )
-    done = command("predict", run, tmp_path / "large", "-o", tmp_path / "found.csv", "-q")
+        large = Image.open(path).resize((24, 24), Image.Resampling.BILINEAR)
+        large.save(tmp_path / "large" / path.name)
+    done = dikmeans("predict", run, tmp_path / "large", "-o", tmp_path / "labels.csv", "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    found = rows_of((tmp_path / "found.csv").read_bytes().decode())
+    records = records_of((tmp_path / "labels.csv").read_bytes().decode())
     before = {row.file: str(row.cluster) for row in open_run(run).labels}
-    same = [before[row["file"]] == row["cluster"] for row in found]
+    same = [before[record["file"]] == record["cluster"] for record in records]
     assert len(same) == 60
     assert np.mean(same) > 0.9
 
 
-def test_info_sums_a_run_up_for_people_and_for_scripts(fitted):
-    run, _ = fitted
-    shown, found = invoke("info", run), invoke("info", run, "--json")
-    assert (shown.exit_code, found.exit_code) == (0, 0)
-    assert "3 clusters of 60 pictures (8x8)" in shown.stdout
-    assert "n_clusters=3" in shown.stdout
-    assert "normalize: unit" in shown.stdout
-    result = json.loads(found.stdout)
-    assert sum(line["size"] for line in result["clusters"]) == 60
+def test_info_summarizes_a_run_for_people_and_for_scripts(fitted):
+    run, done = fitted
+    shown, as_json = invoke("info", run), invoke("info", run, "--json")
+    assert (shown.exit_code, as_json.exit_code) == (0, 0)
+    table = done.stdout.split("\nNext:")[0]
+    assert shown.stdout.startswith(table)  # `fit` has shown the same, without reading the run
+    assert "parameters n_clusters=3, random_state=0\n" in shown.stdout
+    result = json.loads(as_json.stdout)
+    labels = open_run(run).labels
+    for cluster in result["clusters"]:
+        members = [row for row in labels if row.cluster == cluster["cluster"]]
+        typical = min(members, key=lambda row: row.cost)
+        assert cluster["size"] == len(members)
+        assert cluster["most_typical"] == typical.file
+        assert cluster["mean_cost"] == pytest.approx(np.mean([row.cost for row in members]))
+        assert cluster["unsure"] == sum(row.margin < 0.1 * row.cost for row in members)
     assert result["input"]["n_images"] == 60
 
 
-def test_a_dry_run_estimates_and_writes_nothing(command, pictures, tmp_path):
-    done = command("fit", pictures, "-k", 3, "--dry-run", "-o", tmp_path / "run")
+def test_a_dry_run_estimates_and_writes_nothing(pictures, tmp_path):
+    done = dikmeans("fit", pictures, "-k", 3, "--dry-run", "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert "60 pictures of 8x8, 3 clusters" in done.stdout
     assert "time    about" in done.stdout
     assert "memory  at most" in done.stdout
-    assert "estimate" in done.stdout
     assert list(tmp_path.iterdir()) == []
     result = json.loads(invoke("fit", pictures, "-k", 3, "--dry-run", "--json").stdout)
     assert 0 < result["seconds_from"] < result["seconds"] < result["seconds_to"]
     assert result["memory_bytes"] > 60 * 64 * 4
+    words = ("fit", pictures, "-k", 3, "--dry-run", "--json", "--runs", 50)
+    assert json.loads(invoke(*words).stdout)["seconds"] > 10 * result["seconds"]
 
 
-def test_choose_k_recommends_the_number_that_halves_agree_on(command, pictures):
-    done = command("choose-k", pictures, "--from", 2, "--to", 4, "--splits", 1, "--json", "-q")
+def test_choose_k_recommends_the_number_that_halves_agree_on(pictures):
+    words = ("--from", 2, "--to", 4, "--splits", 1, "--json", "-q")
+    done = dikmeans("choose-k", pictures, *words)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     by_number = {line["n_clusters"]: line for line in result["numbers"]}
     assert list(by_number) == [2, 3, 4]
-    assert by_number[4]["distortion"] < by_number[2]["distortion"]
+    assert by_number[4]["cost"] < by_number[2]["cost"]
     best = max(line["mean_stability"] for line in by_number.values())
     assert by_number[3]["mean_stability"] == best
     assert result["recommended"] == 3  # there are zeros, ones and twos
 
 
-def test_a_reader_that_leaves_early_is_no_error(fitted, pictures, begin):
-    process = begin("predict", fitted[0], pictures, "-q")
-    assert process.stdout is not None
+def test_choose_k_prints_a_next_command_with_the_options_it_was_given(
+    pictures, tmp_path, monkeypatch
+):
+    shutil.copytree(pictures, tmp_path / "my pictures")
+    monkeypatch.chdir(tmp_path)
+    words = "--invert --color --size 9x9 --warp affine --smoothness 0.2 --preprocessing unit-norm"
+    limits = "--from 2 --to 2 --splits 1 --sample 20 --seed 3 -q"
+    done = invoke("choose-k", "my pictures", *words.split(), *limits.split())
+    assert done.exit_code == 0, done.output
+    following = done.stdout.splitlines()[-1].removeprefix("Next: dikmeans ")
+    assert shlex.split(following) == [
+        *("fit", "my pictures", "-k", "2", "-o", "RUN", "--size", "9x9", "--invert", "--color"),
+        *("--preprocessing", "unit-norm", "--warp", "affine", "--smoothness", "0.2"),
+        *("--seed", "3"),
+    ]
+    assert invoke(*shlex.split(following), "-q").exit_code == 0
+    assert open_run("RUN").source.options == {"size": (9, 9), "invert": True, "color": True}
+
+
+def test_a_reader_that_leaves_early_is_not_an_error(fitted, pictures):
+    process = start("predict", fitted[0], pictures, "-q")
     process.stdout.close()
     process.stdout = None
-    _, said = process.communicate(timeout=120)
-    assert said == ""
-
-
-def test_help_and_version_need_neither_numba_nor_scikit_learn():
-    code = (
-        "import sys\n"
-        "from typer.testing import CliRunner\n"
-        "from dikmeans.cli import app\n"
-        "for words in (['--help'], ['--version'], ['fit', '--help'], ['choose-k', '--help']):\n"
-        "    assert CliRunner().invoke(app, words).exit_code == 0\n"
-        "heavy = {'numba', 'sklearn', 'scipy', 'numpy'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    _, err = process.communicate(timeout=TIMEOUT)
+    assert err == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_stopped_fit_keeps_the_best_so_far(begin, pictures, tmp_path, number, code):
-    process = begin("fit", pictures, "-k", 3, "-o", tmp_path / "run", "--runs", 100_000, "--json")
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "run 2 of 100000" in line:
-            break
+def test_a_stopped_fit_keeps_the_best_clusters_so_far(pictures, tmp_path, number, code):
+    words = ("-k", 3, "--runs", 100_000, "--json")
+    process = start("fit", pictures, *words, "-o", tmp_path / "run")
+    wait_for(process, "run 2 of 100000")
     process.send_signal(number)
-    out, said = process.communicate(timeout=120)
-    assert process.returncode == code, said
-    assert "Traceback" not in said
-    assert "stopped early; the best clusters so far are in" in said
+    out, err = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == code, err
+    assert "Traceback" not in err
+    assert "stopped early; the best clusters so far are in" in err
+    assert "note:" not in err
     assert json.loads(out)["interrupted"] is True
     run = open_run(tmp_path / "run")
     assert run.info["interrupted"] is True
     assert math.isfinite(run.model.inertia_)
-    assert run.model.predict(run.load_images().images).tolist() == [
-        row.cluster for row in run.labels
-    ]
+    assert run.model.predict(run.load_images().images).tolist() == run.model.labels_.tolist()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("replacing", [False, True])
-def test_killed_while_writing_it_leaves_no_half_written_run(
-    begin, fitted, pictures, tmp_path, replacing
+def test_a_fit_killed_while_writing_leaves_no_half_written_run(
+    fitted, pictures, tmp_path, replacing
 ):
     run = tmp_path / "run"
     if replacing:
         shutil.copytree(fitted[0], run)
-    slow = [str(Path(__file__).with_name("slow_writing_app.py"))]
-    process = begin("fit", pictures, "-k", 2, "-o", run, "--force", "--warp", "none", module=slow)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line == "writing\n":
-            break
+    slow = (str(Path(__file__).with_name("slow_writing_app.py")),)
+    words = ("-k", 2, "--force", "--warp", "none")
+    process = start("fit", pictures, *words, "-o", run, module=slow)
+    wait_for(process, "writing")
     process.kill()
-    process.communicate(timeout=120)
+    process.communicate(timeout=TIMEOUT)
     if replacing:
         assert open_run(run).model.n_clusters == 3  # the old run, whole
     else:
         assert not run.exists()
 
 
-def test_report_gets_the_runs_own_pictures_and_says_where_the_page_is(
-    fitted, tmp_path, monkeypatch
-):
+def test_report_gets_the_pictures_and_the_assignment_of_the_run(fitted, tmp_path, monkeypatch):
     calls = []
 
-    def write_report(path, model, image_set, *, max_pictures=2000, title=None, progress=None):
+    def write_report(
+        path, model, image_set, *, max_pictures=2000, title=None, progress=None, assignment=None
+    ):
         progress(0.5, "half")
+        assert assignment is model.assignment_
         calls.append((path, model.n_clusters, image_set.names, max_pictures, title))
 
     monkeypatch.setitem(sys.modules, "dikmeans.report", SimpleNamespace(write_report=write_report))
     run = open_run(fitted[0])
-    done = invoke(
-        "report", run.path, "-o", tmp_path / "page.html", "--max-pictures", 7, "--title", "Mine"
-    )
+    page = tmp_path / "page.html"
+    done = invoke("report", run.path, "-o", page, "--max-pictures", 7, "--title", "Mine")
     assert done.exit_code == 0, done.output
-    assert calls == [(tmp_path / "page.html", 3, tuple(row.file for row in run.labels), 7, "Mine")]
-    assert done.stdout == f"Report: {tmp_path / 'page.html'}\n"
+    assert calls == [(page, 3, tuple(row.file for row in run.labels), 7, "Mine")]
+    assert done.stdout == f"Report: {page}\n"
     invoke("report", run.path)
     assert calls[1][0] == run.path / "report.html"
+
+
+def test_a_fit_with_a_report_ends_with_the_path_of_the_report(pictures, tmp_path):
+    run = tmp_path / "run"
+    words = ("-k", 2, "--warp", "affine", "--report", "-q")
+    done = invoke("fit", pictures, *words, "-o", run)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1] == f"Report: {run / 'report.html'}"
+    assert (run / "report.html").read_text().startswith("<!doctype html>")
+    assert open_run(run).model.n_clusters == 2  # a report is part of a run
+
+
+def test_the_demo_ends_with_the_path_of_its_report(tmp_path):
+    done = invoke("demo", "--images", 60, "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    names = [line.split()[:-3] for line in done.stdout.splitlines()[3:6]]
+    assert done.stdout.splitlines()[-1] == f"Report:    {tmp_path / 'out' / 'demo-report.html'}"
+    assert [" ".join(words[:2]) for words in names][1:] == ["AI K-means", "DI K-means"]
+    made = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert made == ["demo-centroids.png", "demo-report.html"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dikmeans.paper import clustering_accuracy, confusion, scores
+from dikmeans.evaluation import clustering_accuracy, confusion, scores
 
 labels = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30).map(
     lambda pairs: np.array(pairs).T
@@ -23,7 +23,9 @@ def test_accuracy_is_the_best_over_all_matchings(pair):
 
 
 @given(labels, st.permutations(range(4)), st.permutations(range(4)))
-def test_accuracy_does_not_depend_on_what_classes_and_clusters_are_called(pair, renamed, renumbered):
+def test_accuracy_does_not_depend_on_what_classes_and_clusters_are_called(
+    pair, renamed, renumbered
+):
     y_true, y_pred = pair
     expected = clustering_accuracy(y_true, y_pred)
     assert clustering_accuracy(np.array(renamed)[y_true], np.array(renumbered)[y_pred]) == expected
@@ -41,12 +43,12 @@ def test_accuracy_does_not_depend_on_the_order_of_the_samples(pair, random):
 @given(labels)
 def test_confusion_counts_every_sample_once_with_the_matches_on_the_diagonal(pair):
     y_true, y_pred = pair
-    found = confusion(y_true, y_pred)
-    for row, a in enumerate(found.classes):
-        for column, b in enumerate(found.clusters):
-            assert found.counts[row, column] == np.sum((y_true == a) & (y_pred == b))
-    assert found.accuracy == clustering_accuracy(y_true, y_pred)
-    assert found.n_matched == min(len(found.classes), len(found.clusters))
+    result = confusion(y_true, y_pred)
+    for row, a in enumerate(result.classes):
+        for column, b in enumerate(result.clusters):
+            assert result.counts[row, column] == np.sum((y_true == a) & (y_pred == b))
+    assert result.accuracy == clustering_accuracy(y_true, y_pred)
+    assert result.n_matched == min(len(result.classes), len(result.clusters))
 
 
 def test_members_of_superfluous_clusters_count_as_wrong():
@@ -65,12 +67,14 @@ def test_a_perfect_clustering_scores_one_in_everything(pair):
 
 def test_scores_agree_with_hand_computed_values():
     # Two classes of two, one sample strayed; the pair counts give the Rand index by hand.
-    found = scores([0, 0, 1, 1], [0, 0, 0, 1])
-    assert found["accuracy"] == 0.75
-    assert found["ari"] == pytest.approx(0.0)
+    result = scores([0, 0, 1, 1], [0, 0, 0, 1])
+    assert result["accuracy"] == 0.75
+    assert result["ari"] == pytest.approx(0.0)
     entropy_true, entropy_pred = np.log(2), -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
-    mutual = 0.5 * np.log(0.5 / (0.5 * 0.75)) + 0.25 * np.log(0.25 / (0.5 * 0.75)) + 0.25 * np.log(2)
-    assert found["nmi"] == pytest.approx(2 * mutual / (entropy_true + entropy_pred))
+    mutual = (
+        0.5 * np.log(0.5 / (0.5 * 0.75)) + 0.25 * np.log(0.25 / (0.5 * 0.75)) + 0.25 * np.log(2)
+    )
+    assert result["nmi"] == pytest.approx(2 * mutual / (entropy_true + entropy_pred))
 
 
 @pytest.mark.parametrize(

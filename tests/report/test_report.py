@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
 
 import numpy as np
 import pytest
-from PIL import Image
-from report_pages import embedded_data, unpacked
 from sklearn.datasets import load_digits
 from sklearn.metrics import accuracy_score
 
-from dikmeans import DIKMeans
-from dikmeans.datasets import Card, ImageSet
+from dikmeans import DIKMeans, Search
+from dikmeans.kmeans.schedule import PhaseKind
 from dikmeans.report import write_report
 from dikmeans.report.baseline import match_clusters
-from dikmeans.report.choices import explain_choices
-from dikmeans.report.maps import embed
+from dikmeans.report.explanations import explain_phase, explain_settings
 from dikmeans.report.sample import choose_shown
 from dikmeans.report.sprites import Tone, make_sheets, tone_of
-
-CARD = Card("a set", "made for a test", "-", "small", "none")
-
-
-def unlabelled(images):
-    return ImageSet(images, None, (), tuple(f"{i}" for i in range(len(images))), CARD)
+from tests.report.report_pages import embedded_data, png_pixels, unlabeled, unpacked
 
 
 def test_sizes_and_mean_costs_are_those_of_the_model(report):
@@ -36,7 +26,7 @@ def test_sizes_and_mean_costs_are_those_of_the_model(report):
     costs = report.model.transform(report.image_set.images)[np.arange(len(labels)), labels]
     expected = [costs[labels == k].mean() for k in range(5)]
     np.testing.assert_allclose([c["cost"] for c in clusters], expected, rtol=1e-4)
-    assert report.payload["distortion"] == pytest.approx(report.model.inertia_, rel=1e-4)
+    assert report.payload["inertia"] == pytest.approx(report.model.inertia_, rel=1e-4)
 
 
 def test_each_picture_comes_with_its_own_cluster_then_with_the_next_best(report):
@@ -47,61 +37,135 @@ def test_each_picture_comes_with_its_own_cluster_then_with_the_next_best(report)
     np.testing.assert_array_equal(third, order[:, 2])
 
 
-def test_cost_is_split_into_misfit_and_bending(report):
-    own = report.payload["candidates"][0]
+def test_costs_are_divided_into_misfit_and_bending(report):
+    best = report.payload["candidates"][0]
+    cost, bending = (unpacked(best[part], "<f4") for part in ("cost", "bending"))
     alignments = report.model.align(report.image_set.images)
     squares = (alignments.residual.astype(float) ** 2).sum(axis=(1, 2))
-    np.testing.assert_allclose(
-        unpacked(own["cost"], "<f4") - unpacked(own["bending"], "<f4"), squares, atol=1e-4
+    np.testing.assert_allclose(cost - bending, squares, atol=1e-4)
+    labels = report.model.labels_
+    means = [cluster["bending"] for cluster in report.payload["clusters"]]
+    np.testing.assert_allclose(means, [bending[labels == k].mean() for k in range(5)], rtol=1e-5)
+
+
+def test_pictures_whose_assignment_is_given_are_not_assigned_again(report, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("aligns all pictures again")
+
+    model, image_set = report.model, report.image_set
+    expected = embedded_data(write_report(tmp_path / "new.html", model, image_set))
+    transformed = []
+    transform = DIKMeans.transform
+    monkeypatch.setattr(DIKMeans, "assign", refuse)
+    monkeypatch.setattr(DIKMeans, "align", refuse)
+    monkeypatch.setattr(
+        DIKMeans, "transform", lambda self, X: transformed.append(len(X)) or transform(self, X)
     )
+    path = tmp_path / "known.html"
+    write_report(path, model, image_set, assignment=model.assignment_, max_pictures=40)
+    payload = embedded_data(path)
+    assert transformed == [40]
+    for k in range(5):
+        assert payload["clusters"][k] == pytest.approx(expected["clusters"][k], rel=1e-5)
+
+
+def test_without_known_warps_only_the_shown_pictures_are_aligned(report, tmp_path, monkeypatch):
+    aligned = []
+    align = DIKMeans.align
+    monkeypatch.setattr(
+        DIKMeans, "align", lambda self, X, y: aligned.append(len(X)) or align(self, X, y)
+    )
+    assignment = report.model.assignment_._replace(warps=None)
+    path = tmp_path / "report.html"
+    write_report(path, report.model, report.image_set, assignment=assignment, max_pictures=40)
+    payload = embedded_data(path)
+    assert aligned == [40]
+    assert payload["inertia"] == pytest.approx(report.model.inertia_, rel=1e-4)
+    labels = unpacked(payload["candidates"][0]["cluster"], "<u2")
+    np.testing.assert_array_equal(labels, report.model.labels_[payload["pictures"]["index"]])
+
+
+def test_an_assignment_of_other_pictures_is_refused(report, tmp_path):
+    few = report.image_set.subset(range(20))
+    with pytest.raises(ValueError, match="assignment is of 150 pictures, but the image set has 20"):
+        write_report(tmp_path / "r.html", report.model, few, assignment=report.model.assignment_)
 
 
 @pytest.mark.parametrize(
-    ("normalize", "said"),
-    [("auto", "at equal energy"), ("strokes", "stroke by stroke"), (None, "as they are")],
+    ("preprocessing", "value", "origin"),
+    [
+        ("auto", "unit-norm", "automatic"),
+        ("local-contrast", "local-contrast", "given"),
+        (None, "none", "given"),
+    ],
 )
-def test_the_report_says_what_was_compared_whoever_chose_it(normalize, said):
+def test_the_preprocessing_is_named_and_explained(preprocessing, value, origin):
     images = load_digits().images[:30]
     model = DIKMeans(
-        2, normalize=normalize, landmarks=3, max_iter=1, n_swaps=0, random_state=0
+        2, preprocessing=preprocessing, landmarks=3, search=Search(n_swaps=0), random_state=0
     ).fit(images)
-    (choice,) = (line for line in explain_choices(model, 30) if line.name == "Compared")
-    assert said in choice.value
-    assert choice.origin == ("automatic" if normalize == "auto" else "given")
+    settings = {line.name: line for line in explain_settings(model, model.align(images[:1]).warp)}
+    line = settings["Preprocessing"]
+    assert (line.value, line.origin) == (value, origin)
+    assert line.reason.startswith(str(model.preprocessing_))
+    assert ("tiny pictures are only scaled." in line.reason) == (preprocessing == "auto")
+    assert settings["Landmarks"][1:3] == ("3 by 3", "given")
+    assert settings["Smoothness"][1:3] == ("0.3", "default")
+    assert "Swap trials" not in settings
+
+
+def test_settings_of_the_search_say_who_chose_them(report):
+    settings = {setting["name"]: setting for setting in report.payload["settings"]}
+    assert settings["Swap trials"]["value"] == "up to 2"
+    assert settings["Swap trials"]["origin"] == "given"
+    assert settings["Prototypes"]["origin"] == "automatic"
+    assert f"after {report.model.n_iter_} iterations" in settings["Stopped"]["value"]
+
+
+def test_the_history_has_the_mean_cost_of_every_iteration_and_its_phase_in_words(report):
+    history, records = report.payload["history"], report.model.history_.iterations
+    expected = [record.inertia / record.n_images for record in records]
+    np.testing.assert_allclose(history["cost"], expected)
+    assert history["phases"][0] == "warm-up: K-means"
+    assert history["phases"][-1] == "all pictures"
+    assert history["stopped"] == report.model.history_.stopped
+
+
+def test_every_phase_with_iterations_has_words_of_its_own(report):
+    schedule = report.model.schedule_for(150, (28, 28))
+    lasting = [phase for phase in schedule.phases if phase.max_iter > 0]
+    assert {phase.kind for phase in lasting} >= {PhaseKind.SEARCH, PhaseKind.SWAPS}
+    words = [explain_phase(phase) for phase in lasting]
+    assert len(set(words)) == len(words)
+    assert not any("tps" in text for text in words)
 
 
 def test_the_sprites_are_the_pictures(report):
     (sheet,) = report.payload["sheets"]
-    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(sheet["png"]))))
+    pixels = png_pixels(sheet["png"])
     row, column = divmod(97, sheet["across"])
     cell = pixels[28 * row : 28 * (row + 1), 28 * column : 28 * (column + 1)]
-    seen = report.model.align(report.image_set.images[97:98]).image[
-        0
-    ]  # as the model sees it: strokes
-    np.testing.assert_allclose(cell / 255, seen / seen.max(), atol=0.003)
+    preprocessed = report.model.align(report.image_set.images[97:98]).image[0]
+    np.testing.assert_allclose(cell / 255, preprocessed / preprocessed.max(), atol=0.003)
 
 
 def test_pictures_that_are_only_scaled_are_shown_as_they_were_given(tmp_path):
     images = load_digits().images[:30]
-    model = DIKMeans(2, landmarks=3, max_iter=1, n_swaps=0, random_state=0).fit(images)
-    assert model.normalize_ == "unit"
-    payload = embedded_data(write_report(tmp_path / "report.html", model, unlabelled(images)))
+    model = DIKMeans(2, landmarks=3, search=Search(n_swaps=0), random_state=0).fit(images)
+    assert model.preprocessing_.name == "unit-norm"
+    payload = embedded_data(write_report(tmp_path / "report.html", model, unlabeled(images)))
     (sheet,) = payload["sheets"]
-    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(sheet["png"]))))
+    pixels = png_pixels(sheet["png"])
     np.testing.assert_allclose(pixels[:8, :8] / 255 * payload["tone"]["high"], images[0], atol=0.04)
 
 
 def test_the_confusion_matrix_counts_every_picture(report):
-    found = report.payload["agreement"]
-    counts = np.array(found["counts"])
-    assert counts.sum() == 150
-    matching = {
-        cluster: label for label, cluster in zip(found["classes"], found["clusters"], strict=True)
-    }
-    predicted = [matching[k] for k in report.model.labels_]
-    assert found["scores"]["accuracy"] == pytest.approx(
-        accuracy_score(report.image_set.labels, predicted)
-    )
+    agreement = report.payload["agreement"]
+    assert np.sum(agreement["counts"]) == 150
+    class_of = dict(zip(agreement["clusters"], agreement["classes"], strict=True))
+    predicted = [class_of[k] for k in report.model.labels_]
+    expected = accuracy_score(report.image_set.labels, predicted)
+    assert agreement["scores"]["accuracy"] == pytest.approx(expected)
 
 
 def test_names_and_title_stay_text_in_the_file(report):
@@ -129,35 +193,44 @@ def test_more_pictures_than_the_limit_are_sampled_and_all_are_counted(report, tm
     assert sum(c["size"] for c in payload["clusters"]) == 150
     assert np.sum(payload["agreement"]["counts"]) == 150
     shown = np.array(payload["pictures"]["index"])
-    share = np.bincount(report.model.labels_[shown], minlength=5) / np.bincount(
-        report.model.labels_, minlength=5
+    n_shown, sizes = (
+        np.bincount(labels) for labels in (report.model.labels_[shown], report.model.labels_)
     )
-    assert np.ptp(share) < 0.1
+    assert np.ptp(n_shown / sizes) < 0.1
     assert payload["pictures"]["names"] == [report.image_set.names[i] for i in shown]
 
 
-def test_progress_is_told_from_begin_to_end(report, tmp_path):
-    told = []
+def test_progress_goes_from_zero_to_one(report, tmp_path):
+    fractions = []
     few = report.image_set.subset(range(20))
-    write_report(tmp_path / "few.html", report.model, few, progress=lambda *what: told.append(what))
-    fractions = [fraction for fraction, _ in told]
+    write_report(
+        tmp_path / "few.html",
+        report.model,
+        few,
+        progress=lambda fraction, step: fractions.append(fraction),
+    )
     assert fractions == sorted(fractions)
     assert fractions[0] == 0
     assert fractions[-1] == 1
 
 
 @pytest.mark.parametrize("warp", ["none", "affine", "tps"])
-def test_maps_that_make_no_sense_are_left_out_with_a_word(digits_by_class, tmp_path, warp):
+def test_every_model_has_a_map_and_all_but_kmeans_a_comparison(digits_by_class, tmp_path, warp):
     X = digits_by_class[:2, :8].reshape(-1, 28, 28)
-    model = DIKMeans(2, warp=warp, random_state=0, n_swaps=0).fit(X)
-    payload = embedded_data(write_report(tmp_path / "r.html", model, unlabelled(X)))
-    assert len(payload["maps"]) == {"none": 1, "affine": 2, "tps": 3}[warp]
-    assert bool(payload["mapNote"]) == (warp != "tps")
-    assert (payload["baseline"] is None) == (warp == "none")
+    model = DIKMeans(2, warp=warp, random_state=0, search=Search(n_swaps=0)).fit(X)
+    payload = embedded_data(write_report(tmp_path / "r.html", model, unlabeled(X)))
+    positions = unpacked(payload["map"], "<f4").reshape(16, 2)
+    np.testing.assert_allclose([positions.min(axis=0), positions.max(axis=0)], [[0, 0], [1, 1]])
     assert payload["agreement"] is None
+    if warp == "none":
+        assert payload["baseline"] is None
+    else:
+        kmeans = DIKMeans(2, warp="none", random_state=0).fit(X)
+        assert payload["baseline"]["inertia"] == pytest.approx(kmeans.inertia_)
+        assert sorted(payload["baseline"]["sizes"]) == sorted(np.bincount(kmeans.labels_))
 
 
-def test_a_missing_size_or_an_empty_set_is_refused(report, tmp_path):
+def test_a_page_without_pictures_is_refused(report, tmp_path):
     with pytest.raises(ValueError, match="max_pictures=0"):
         write_report(tmp_path / "r.html", report.model, report.image_set, max_pictures=0)
     with pytest.raises(ValueError, match="empty"):
@@ -165,7 +238,7 @@ def test_a_missing_size_or_an_empty_set_is_refused(report, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
-def test_a_sample_takes_someone_from_every_cluster():
+def test_a_sample_has_pictures_of_every_cluster():
     labels = np.repeat([0, 1, 2], [9000, 990, 10])
     shown = choose_shown(labels, 100, 784)
     assert len(shown) == 100
@@ -188,7 +261,7 @@ def test_sprites_come_in_several_sheets_if_one_would_be_too_large(monkeypatch):
     pictures = np.random.default_rng(0).integers(0, 256, size=(11, 20, 15, 3)).astype(np.uint8)
     sheets = make_sheets(pictures)
     assert [sheet["count"] for sheet in sheets] == [4, 4, 3]
-    second = np.asarray(Image.open(io.BytesIO(base64.b64decode(sheets[1]["png"]))))
+    second = png_pixels(sheets[1]["png"])
     np.testing.assert_array_equal(second[:20, 15:30], pictures[5])
 
 
@@ -197,14 +270,5 @@ def test_strokes_are_ink_and_photographs_are_not(digits_by_class):
     assert not tone_of(1 - digits_by_class[0]).ink
     assert not tone_of(digits_by_class[0] - 0.5).ink
     assert tone_of(digits_by_class[0] - 0.5).low == -0.5
-    np.testing.assert_array_equal(
-        Tone(-1, 1, ink=False).to_bytes(np.array([-1.0, 0, 1])), [0, 128, 255]
-    )
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
-def test_few_or_equal_pictures_have_a_map_too(n):
-    for pictures in (np.ones((n, 4, 4)), np.random.default_rng(0).uniform(size=(n, 1, 4))):
-        places = embed(pictures)
-        assert places.shape == (n, 2)
-        assert np.isfinite(places).all()
+    values = Tone(-1, 1, ink=False).to_bytes(np.array([-1.0, 0, 1, 2]))
+    np.testing.assert_array_equal(values, [0, 128, 255, 255])

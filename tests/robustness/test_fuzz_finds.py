@@ -10,8 +10,6 @@ import zipfile
 import numpy as np
 import pytest
 import soundfile
-from dikmeans.paper.errors import ReproductionFileError
-from dikmeans.paper.protocol.results_file import read_results
 from PIL import Image
 from scipy.io import wavfile
 
@@ -21,6 +19,8 @@ from dikmeans.datasets.files.idx import read_idx
 from dikmeans.datasets.pictures.arrays import load_arrays
 from dikmeans.datasets.pictures.decode import DecodeOptions, decode_picture
 from dikmeans.datasets.sounds.read import read_sound
+from dikmeans.paper.errors import ReproductionFileError
+from dikmeans.paper.protocol.results_file import read_results
 from tests.datasets.published import encoded, png, write_head_pose_copy
 from tests.paper.toy_data import invented_run
 from tests.robustness.fuzzing import result_or_refusal

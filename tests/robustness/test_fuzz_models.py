@@ -7,16 +7,16 @@ import shutil
 
 import numpy as np
 import pytest
-from dikmeans.paper.errors import ReproductionFileError
-from dikmeans.paper.protocol.results_file import ResultsFile, read_results
-from dikmeans.paper.protocol.run_record import RunRecord, current_versions
-from dikmeans.paper.protocol.table_cells import summarize
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dikmeans import DIKMeans
 from dikmeans.datasets import ImageSource
 from dikmeans.model_file import ModelFileError
+from dikmeans.paper.errors import ReproductionFileError
+from dikmeans.paper.protocol.results_file import ResultsFile, read_results
+from dikmeans.paper.protocol.run_record import RunRecord, current_versions
+from dikmeans.paper.protocol.table_cells import summarize
 from dikmeans.runs import RunFolderError, open_run, write_run
 from dikmeans.runs.labels_file import rows_from_csv
 from tests.helpers import quick

@@ -1,4 +1,4 @@
-"""RUN folders: written whole, read with suspicion, and able to find their images again."""
+"""RUN folders: written whole or not at all, checked when read, able to load their images again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from dikmeans import DIKMeans
-from dikmeans.kmeans.assignment import assign_images
-from dikmeans.datasets import Source
-from dikmeans.runs import RunFolderError, open_run, run_folder, write_run
-from dikmeans.runs.run_folder import check_place
+from dikmeans.datasets import ImageSource
+from dikmeans.runs import (
+    RunFolderError,
+    RunFolderProblem,
+    check_place,
+    open_run,
+    run_folder,
+    write_run,
+)
 
 
 @pytest.fixture
@@ -23,38 +28,68 @@ def made(tmp_path, real_digits):
     np.savez(
         tmp_path / "digits.npz", images=real_digits[0][:30], names=[f"d{i}\n" for i in range(30)]
     )
-    source = Source.of(str(tmp_path / "digits.npz"), limit=20)
+    source = ImageSource.resolve(str(tmp_path / "digits.npz"), limit=20)
     images = source.load()
     model = DIKMeans(3, warp="none", random_state=0).fit(images.images)
 
     def write(path: Path, **options) -> Path:
-        assignments = assign_images(model, images.images)
-        write_run(path, model, images, source, assignments, seconds=1.5, **options)
+        write_run(path, model, images, source, seconds=1.5, **options)
         return path
 
     return model, images, write
 
 
-def test_what_is_written_comes_back(made, tmp_path):
+def test_what_is_written_is_what_is_read(made, tmp_path):
     model, images, write = made
     run = open_run(write(tmp_path / "run"))
     np.testing.assert_array_equal(run.model.cluster_centers_, model.cluster_centers_)
     assert [row.file for row in run.labels] == list(images.names)
     assert [row.cluster for row in run.labels] == model.labels_.tolist()
     assert sum(row.cost for row in run.labels) == pytest.approx(model.inertia_, rel=1e-4)
-    assert run.info["parameters"] == {**model.get_params(deep=False), "init": "k-means++"}
+    assert run.info["parameters"] == model.get_params(deep=False)
+    assert run.info["inertia"] == model.inertia_
     assert run.info["sizes"] == np.bincount(model.labels_).tolist()
     np.testing.assert_array_equal(run.load_images().images, images.images)
 
 
+def test_the_run_that_is_returned_is_the_one_that_is_read_later(tmp_path, real_digits):
+    np.save(tmp_path / "x.npy", real_digits[0][:60])
+    source = ImageSource.resolve(str(tmp_path / "x.npy"))
+    images = source.load()
+    model = DIKMeans(2, warp="affine", n_prototypes=2, random_state=0).fit(images.images)
+    written = write_run(tmp_path / "run", model, images, source, seconds=1.23456)
+    read = open_run(tmp_path / "run")
+    assert written.labels == read.labels
+    assert written.info == read.info
+    assert (written.path, written.source) == (read.path, read.source)
+    for name, column in model.assignment_._asdict().items():
+        np.testing.assert_array_equal(getattr(read.model.assignment_, name), column)
+
+
+def test_every_prototype_is_a_picture_and_labels_name_it(tmp_path, real_digits):
+    np.save(tmp_path / "x.npy", real_digits[0][:60])
+    source = ImageSource.resolve(str(tmp_path / "x.npy"))
+    images = source.load()
+    model = DIKMeans(2, warp="affine", n_prototypes=2, random_state=0).fit(images.images)
+    assert model.prototype_clusters_.tolist() == [0, 0, 1, 1]
+    run = write_run(tmp_path / "run", model, images, source, seconds=0)
+    assert sorted(path.name for path in (run.path / "centroids").iterdir()) == [
+        "cluster-0.png",
+        "cluster-0_prototype-1.png",
+        "cluster-1.png",
+        "cluster-1_prototype-1.png",
+    ]
+    numbers = [2 * row.cluster + row.prototype for row in run.labels]
+    assert numbers == model.assignment_.prototypes.tolist()
+    assert set(numbers) == {0, 1, 2, 3}
+
+
 def test_one_cluster_has_no_margin(tmp_path, real_digits):
     np.save(tmp_path / "x.npy", real_digits[0][:5])
-    source = Source.of(str(tmp_path / "x.npy"))
+    source = ImageSource.resolve(str(tmp_path / "x.npy"))
     images = source.load()
     model = DIKMeans(1, warp="none").fit(images.images)
-    write_run(
-        tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0
-    )
+    write_run(tmp_path / "run", model, images, source, seconds=0)
     assert all(np.isnan(row.margin) for row in open_run(tmp_path / "run").labels)
 
 
@@ -63,9 +98,10 @@ def test_images_that_moved_are_followed_if_one_says_where(made, tmp_path):
     run = open_run(write(tmp_path / "run"))
     os.rename(tmp_path / "digits.npz", tmp_path / "elsewhere.npz")
     with pytest.raises(
-        RunFolderError, match=r"cannot be read again from .*digits.npz.*say where they are now"
-    ):
+        RunFolderError, match=r"made from images in .*digits.npz, which does not exist"
+    ) as caught:
         run.load_images()
+    assert caught.value.problem is RunFolderProblem.IMAGES_UNREADABLE
     assert run.load_images(str(tmp_path / "elsewhere.npz")).names == images.names
 
 
@@ -79,7 +115,7 @@ def test_images_that_changed_are_noticed(made, tmp_path, real_digits):
     with pytest.raises(RunFolderError, match="the names are the same, the pixels differ"):
         run.load_images()
     np.savez(tmp_path / "digits.npz", images=real_digits[0][:29], names=names[:29])
-    with pytest.raises(RunFolderError, match="have gone"):
+    with pytest.raises(RunFolderError, match=r"[1-9]\d* of 20 are gone and \d+ are new"):
         run.load_images()
 
 
@@ -129,7 +165,10 @@ def test_a_damaged_run_is_refused_by_the_name_of_the_file(made, tmp_path, name, 
     damage(run / name)
     with pytest.raises(RunFolderError, match=name) as caught:
         open_run(run)
-    assert str(run) in str(caught.value)
+    missing_info = damage is Path.unlink and name == "run.json"
+    expected = RunFolderProblem.NOT_A_RUN if missing_info else RunFolderProblem.DAMAGED
+    assert (caught.value.path, caught.value.problem) == (run, expected)
+    assert str(caught.value) == f"{run} {caught.value.reason.rstrip('.')}. {expected.value}"
 
 
 def test_a_run_of_a_later_version_says_so(made, tmp_path):
@@ -137,9 +176,10 @@ def test_a_run_of_a_later_version_says_so(made, tmp_path):
     info = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps({**info, "version": 2}))
     with pytest.raises(
-        RunFolderError, match=r"run format version 2; this dikmeans .* reads version 1"
-    ):
+        RunFolderError, match=r"version 2 of the run format; dikmeans .* reads version 1"
+    ) as caught:
         open_run(run)
+    assert caught.value.problem is RunFolderProblem.OTHER_VERSION
 
 
 def test_a_full_disk_costs_neither_the_old_run_nor_leaves_a_half_one(made, tmp_path, monkeypatch):
@@ -150,28 +190,28 @@ def test_a_full_disk_costs_neither_the_old_run_nor_leaves_a_half_one(made, tmp_p
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_folder, "write_picture", disk_full)
-    for place, force in ((run, True), (tmp_path / "other", False)):
+    for place, replace in ((run, True), (tmp_path / "other", False)):
         with pytest.raises(OSError, match="No space left"):
-            made[2](place, force=force)
+            made[2](place, replace=replace)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits.npz", "run"]
 
 
-def test_a_run_is_replaced_with_force_and_nothing_else_ever_is(made, tmp_path):
+def test_a_run_is_replaced_if_asked_and_nothing_else_ever_is(made, tmp_path):
     write = made[2]
     run = write(tmp_path / "run")
     with pytest.raises(RunFolderError, match="exists already"):
         write(run)
     (run / "report.html").write_text("a report belongs to a run")
-    write(run, force=True)
+    write(run, replace=True)
     assert not (run / "report.html").exists()
     (run / "notes.txt").write_text("mine")
     with pytest.raises(RunFolderError, match=r"holds 'notes.txt'"):
-        write(run, force=True)
+        write(run, replace=True)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "labels.csv").write_text("mine")
     with pytest.raises(RunFolderError, match=r"is not replaced: it holds 'labels.csv'"):
-        check_place(tmp_path / "home", force=True)
+        check_place(tmp_path / "home", replace=True)
     assert (tmp_path / "home" / "labels.csv").read_text() == "mine"
 
 
@@ -179,19 +219,17 @@ def test_a_link_is_followed_and_stays_a_link(made, tmp_path):
     write = made[2]
     write(tmp_path / "run")
     (tmp_path / "latest").symlink_to(tmp_path / "run")
-    write(tmp_path / "latest", force=True)
+    write(tmp_path / "latest", replace=True)
     assert (tmp_path / "latest").is_symlink()
     open_run(tmp_path / "latest")
 
 
 def test_many_clusters_are_numbered_so_that_they_sort(tmp_path, real_digits):
     np.save(tmp_path / "x.npy", real_digits[0][:40])
-    source = Source.of(str(tmp_path / "x.npy"))
+    source = ImageSource.resolve(str(tmp_path / "x.npy"))
     images = source.load()
     model = DIKMeans(11, warp="none", random_state=0).fit(images.images)
-    write_run(
-        tmp_path / "run", model, images, source, assign_images(model, images.images), seconds=0
-    )
+    write_run(tmp_path / "run", model, images, source, seconds=0)
     files = sorted(path.name for path in (tmp_path / "run" / "centroids").iterdir())
     assert files == [f"cluster-{number:02d}.png" for number in range(11)]
 
@@ -218,7 +256,7 @@ def test_pictures_of_any_number_of_channels_can_be_looked_at(tmp_path):
             "does not say where the images come from",
         ),
         (lambda info: info["input"].update(limit="5"), "does not say where the images come from"),
-        (lambda info: info.update(distortion=[]), r"'distortion' is"),
+        (lambda info: info.update(inertia=[]), r"'inertia' is"),
         (lambda info: info.update(sizes=3), r"'sizes' is '3'"),
         (lambda info: info.pop("sizes"), r"'sizes' is missing"),
     ],
@@ -233,7 +271,7 @@ def test_entries_of_the_wrong_kind_are_refused(made, tmp_path, change, message):
         open_run(tmp_path / "run")
 
 
-def test_options_that_are_none_do_not_crash_a_run(made, tmp_path):
+def test_options_that_do_not_exist_are_refused_when_images_are_loaded(made, tmp_path):
     _, _, write = made
     place = write(tmp_path / "run") / "run.json"
     info = json.loads(place.read_text())

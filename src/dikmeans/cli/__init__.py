@@ -1,4 +1,4 @@
-"""The command line: thin. It parses, calls the library and prints.
+"""The command line: commands parse, call the library and print.
 
 Commands import what they need when they run, so that ``--help`` answers at once.
 """

@@ -2,98 +2,79 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-import warnings
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 
-PLAIN_WIDTH = 120
-"""Columns where there is no terminal to ask, such as in a log."""
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+
+LOG_WIDTH = 120
+"""Columns where standard output is not a terminal, such as in a log."""
 
 
 def make_console(*, stderr: bool) -> Console:
     """A console as wide as the terminal, or of a fixed width where there is none."""
+    from rich.console import Console
+
     console = Console(stderr=stderr, highlight=False)
-    return (
-        console
-        if console.is_terminal
-        else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+    if not console.is_terminal:
+        console.width = LOG_WIDTH
+    return console
+
+
+def make_bar(*columns: ProgressColumn, quiet: bool = False) -> Progress:
+    """A progress bar on standard error: description, bar and these columns.
+
+    Nothing is drawn if `quiet`, or if standard error is not a terminal.
+    """
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = make_console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        *columns,
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
     )
 
 
 def say(text: str) -> None:
-    """A line on standard error, as Unix programs introduce theirs."""
+    """Print one line on standard error, after the name of the program."""
     typer.echo(f"dikmeans: {text}", err=True)
 
 
-def print_json(value: Any) -> None:
-    """A result for scripts, on standard output."""
+def print_json(value: object) -> None:
+    """Print a result for scripts on standard output."""
     typer.echo(json.dumps(value, indent=2))
 
 
 def print_bytes(content: bytes) -> None:
-    """A result that is a file's content, on standard output; names may hold bytes that are no text."""
+    """Print the content of a file on standard output; names may hold bytes that are not text."""
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
 
 
-@contextlib.contextmanager
-def warnings_as_notes() -> Iterator[list[str]]:
-    """Show the library's warnings as notes on standard error; yields a list that collects them."""
-    notes: list[str] = []
-
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        note = in_command_words(str(message))
-        notes.append(note)
-        say(f"note: {note}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
-        yield notes
-
-
-_COMMAND_WORDS = {
-    "Pass size=(height, width)": "Use --size HxW",
-    "Pass a smaller size=(height, width), or a larger max_bytes.": "Use a smaller --size HxW.",
-    "size=(height, width)": "--size HxW",
-    "n_clusters": "--clusters",
-    "n_init": "--runs",
-    "n_prototypes": "--forms",
-    "random_state": "--seed",
-    "To start anew, use another folder, or delete this one.": "To start anew, pass --force, not --resume.",
-    "the same fit with the same checkpoint": "the same command with --resume",
-    "Use a folder that is new or empty": "Choose another name for the run, or move that away",
-    "use another folder": "choose another name for the run",
-}
-
-
-def in_command_words(text: str) -> str:
-    """A message of the library with the names of options in place of parameters.
+def printable(name: str) -> str:
+    r"""A file name without the characters that would confuse a terminal.
 
     Examples
     --------
-    >>> in_command_words("Pass size=(height, width) to choose.")
-    'Use --size HxW to choose.'
+    >>> print(printable("two\nlines"))
+    two\nlines
     """
-    for words in sorted(_COMMAND_WORDS, key=len, reverse=True):
-        text = text.replace(words, _COMMAND_WORDS[words])
-    return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
 
 
 def describe_seconds(seconds: float) -> str:
     """A duration as a person would say it.
-
-    Parameters
-    ----------
-    seconds : float
 
     Examples
     --------
@@ -108,8 +89,21 @@ def describe_seconds(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def describe_time_left(seconds: float | None) -> str:
+    """How long something will still take.
+
+    Examples
+    --------
+    >>> describe_time_left(90.0), describe_time_left(None)
+    ('about 2 min left', 'time left unknown')
+    """
+    if seconds is None:
+        return "time left unknown"
+    return f"about {describe_seconds(seconds)} left"
+
+
 def describe_bytes(n_bytes: float) -> str:
-    """A size as a person would say it.
+    """An amount of memory as a person would say it.
 
     Examples
     --------
@@ -121,12 +115,12 @@ def describe_bytes(n_bytes: float) -> str:
     return f"{n_bytes / 1e6:.0f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e6:.1f} MB"
 
 
-def describe_shape(shape: Any) -> str:
-    """A shape as HxW.
+def describe_shape(shape: Iterable[int]) -> str:
+    """A shape as rows x columns.
 
     Examples
     --------
     >>> describe_shape((28, 28, 3))
     '28x28x3'
     """
-    return "x".join(str(side) for side in shape)
+    return "x".join(map(str, shape))

@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from dikmeans.cli.mistakes import mistakes_explained
+from dikmeans.cli.errors import errors_explained
 
 
 def demo(
     images: Annotated[int, typer.Option(min=10, max=5000, help="How many digits.")] = 5000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.")] = 0,
     output: Annotated[
-        Path, typer.Option("--output", "-o", dir_okay=False, help="Picture to write.")
-    ] = Path("out/demo-centroids.png"),
+        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for what is made.")
+    ] = Path("out"),
 ) -> None:
-    """Cluster 5,000 real digits three ways; print a table and write a picture of the centroids."""
-    with mistakes_explained():
-        from dikmeans.demo import run
+    """Cluster 5,000 real digits in three ways: a table, the centroids and a report."""
+    with errors_explained():
+        from dikmeans.demo import run_demo
 
-        run(images, seed, output)
+        run_demo(images, seed, output)

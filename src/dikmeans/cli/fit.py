@@ -1,21 +1,22 @@
-"""``dikmeans fit``: cluster pictures and keep the result as a RUN folder."""
+"""``dikmeans fit``: cluster pictures and write the result to a RUN folder."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dikmeans.cli import options
-from dikmeans.cli.checkpoint import Keeper, make_keeper
-from dikmeans.cli.console import print_json, say, warnings_as_notes
-from dikmeans.cli.mistakes import INTERRUPTED, mistakes_explained, values_explained
+from dikmeans.cli.console import print_json, say
+from dikmeans.cli.errors import INTERRUPTED, errors_explained, warnings_as_notes
 
 if TYPE_CHECKING:
-    from dikmeans.datasets import ImageSet, Source
-    from dikmeans.kmeans import DIKMeans
+    from dikmeans.cli.signals import StopSignals
+    from dikmeans.datasets import ImageSet
+    from dikmeans.estimator import DIKMeans
 
 
 def fit(
@@ -26,200 +27,152 @@ def fit(
             "--clusters",
             "-k",
             min=1,
-            help="How many. No idea? See `dikmeans choose-k`.",
+            help="Number of clusters. Not known? See `dikmeans choose-k`.",
             show_default=False,
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="RUN",
-            help="Folder to write the run to.",
-            rich_help_panel="Output",
-        ),
+        options.output_option("--output", "-o", metavar="RUN", help="Folder to write the run to."),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option(
-            "--force",
-            help="Replace a run that is there already; without --resume, its checkpoint too.",
-            rich_help_panel="Output",
+        options.output_option(
+            "--force", help="Replace an existing run; without --resume, its checkpoint too."
         ),
     ] = False,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            help="Go on with a fit that was stopped or killed; give the same options.",
-            rich_help_panel="Output",
+        options.output_option(
+            "--resume", help="Continue a fit that was stopped or killed; give the same options."
         ),
     ] = False,
     no_checkpoint: Annotated[
         bool,
-        typer.Option(
-            "--no-checkpoint",
-            help="Do not keep the fit in RUN.checkpoint while it goes.",
-            rich_help_panel="Output",
+        options.output_option(
+            "--no-checkpoint", help="Do not save the unfinished fit in RUN.checkpoint."
         ),
     ] = False,
     report: Annotated[
-        bool,
-        typer.Option("--report", help="Make the HTML report at once.", rich_help_panel="Output"),
+        bool, options.output_option("--report", help="Make the HTML report too.")
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="Only say how long it will take, and how much memory.",
-            rich_help_panel="Output",
-        ),
+        options.output_option("--dry-run", help="Only estimate the time and memory it will take."),
     ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     split: options.Split = "train",
     size: options.Size = None,
     invert: options.Invert = False,
-    colour: options.Colour = False,
+    color: options.Color = False,
     limit: options.Limit = None,
+    preprocessing: options.Preprocessing = "auto",
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
-    forms: options.Forms = None,
+    prototypes: options.Prototypes = None,
     runs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Runs from different starts; the best is kept.",
-            rich_help_panel="Clustering",
+        options.clustering_option(
+            min=1, metavar="N", help="Runs from different starts; the best is kept. Default: 1."
         ),
     ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     device: options.Device = None,
 ) -> None:
-    """Cluster the pictures in INPUT into K shapes.
+    """Cluster the pictures in INPUT.
 
-    Ctrl-C ends the search and keeps the best clusters so far. After that, or a crash, --resume goes on.
+    Ctrl-C stops the fit and keeps the best clusters so far; --resume continues it.
     """
     if output is None and not dry_run:
-        raise typer.BadParameter(
-            "Say where to write the run: -o RUN.", param_hint="'--output' / '-o'"
-        )
+        raise typer.BadParameter("Say where to write the run: -o RUN.", param_hint="'--output'")
     if resume and no_checkpoint:
-        raise typer.BadParameter("There is nothing to --resume with --no-checkpoint.")
-    with mistakes_explained(), warnings_as_notes() as notes:
+        raise typer.BadParameter("--resume needs the checkpoint that --no-checkpoint forbids.")
+    with errors_explained(), warnings_as_notes() as notes:
+        from dikmeans.cli.run_checkpoint import discard_checkpoint, find_checkpoint
+        from dikmeans.cli.signals import StopSignals
+        from dikmeans.runs import check_place, write_run
+
         model = options.make_model(
             clusters,
+            preprocessing=preprocessing,
+            device=device,
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,
-            n_prototypes=forms,
+            n_prototypes=prototypes,
             n_init=runs,
             random_state=seed,
             n_jobs=jobs,
-            device=device,
         )
-        place = options.source_of(
-            source, split, size=size, invert=invert, colour=colour, limit=limit
+        place = options.make_source(
+            source, split, size=size, invert=invert, color=color, limit=limit
         )
-        if dry_run:
-            _estimate(model, place, as_json)
-            raise typer.Exit
-        assert output is not None
-        keeper = make_keeper(output, resume=resume, force=force, wanted=not no_checkpoint)
-        code = _fit_and_write(model, place, output, keeper, force, report, as_json, quiet, notes)
-    raise typer.Exit(code)
+        checkpoint = None
+        if output is not None and not dry_run:
+            check_place(output, replace=force)  # before the work, not after it
+            if not no_checkpoint:
+                checkpoint = find_checkpoint(output, resume=resume, force=force)
+        images = options.load_pictures(place, at_least=clusters, purpose=f"--clusters {clusters}")
+        if output is None or dry_run:
+            _print_estimate(model, images, as_json)
+            return
+        if checkpoint is not None and not resume:
+            discard_checkpoint(checkpoint)
 
+        start, stop = time.perf_counter(), StopSignals()
+        _fit(model, images, checkpoint, stop, quiet)
+        seconds, interrupted = time.perf_counter() - start, stop.received is not None
+        run = write_run(
+            output, model, images, place, seconds=seconds, interrupted=interrupted, replace=force
+        )
+        if interrupted:
+            say(f"stopped early; the best clusters so far are in {output}.")
+            if checkpoint is not None:
+                say("To continue, give the same command with --resume --force.")
+        elif checkpoint is not None:
+            discard_checkpoint(checkpoint)
 
-def _estimate(model: DIKMeans, source: Source, as_json: bool) -> None:
-    from dikmeans.cli.estimates import estimate_fit, show_estimate
-
-    images = _load(source, model)
-    with values_explained():
-        estimate = estimate_fit(model, images.images)
-    if as_json:
-        print_json(estimate.as_json())
-    else:
-        show_estimate(estimate)
-
-
-def _load(source: Source, model: DIKMeans) -> ImageSet:
-    return options.load_pictures(
-        source, at_least=model.n_clusters, why=f"--clusters {model.n_clusters}"
-    )
-
-
-def _fit_and_write(
-    model: DIKMeans,
-    source: Source,
-    output: Path,
-    keeper: Keeper,
-    force: bool,
-    report: bool,
-    as_json: bool,
-    quiet: bool,
-    notes: list[str],
-) -> int:
-    """Fit, write the run, show it; the exit code."""
-    from dikmeans.cli.signals import StopSignals
-    from dikmeans.cli.summary import run_as_json, show_run
-    from dikmeans.kmeans.assignment import assign_images
-    from dikmeans.runs.run_folder import check_place, open_run, write_run
-
-    check_place(output, force=force)  # whether it can be written is better known before the work
-    keeper.check()
-    images = _load(source, model)
-    keeper.begin()
-    stop = StopSignals()
-    seconds = _fit(model, images, keeper, stop, quiet)
-    write_run(
-        output,
-        model,
-        images,
-        source,
-        assign_images(model, images.images),
-        seconds=seconds,
-        interrupted=stop.received is not None,
-        force=force,
-    )
-    if stop.received is None:
-        keeper.discard()
-    else:
-        say(f"stopped early; the best clusters so far are in {output}.{keeper.how_to_go_on}")
-    run = open_run(output)
-    if as_json:
-        print_json({**run_as_json(run), "notes": notes})
-    else:
-        show_run(run)
-    if report and stop.received is None:
         from dikmeans.cli.report import make_report
+        from dikmeans.cli.summary import print_run, run_as_json
 
-        make_report(run, images, output / "report.html", quiet=quiet, announce=not as_json)
-    elif not as_json:
-        typer.echo(f"\nLook at it: dikmeans report {output}")
-    return stop.exit_code
-
-
-def _fit(model: DIKMeans, images: ImageSet, keeper: Keeper, stop: Any, quiet: bool) -> float:
-    """Fit the model to the images, stoppable; the seconds it took."""
-    from dikmeans.cli.fit_progress import FitOnTerminal
-    from dikmeans.monitoring.forecast import steps_of_run
-    from dikmeans.monitoring.progress import listening
-
-    began = time.perf_counter()
-    with values_explained():
-        steps = steps_of_run(model, len(images), images.shape)
-        try:
-            with FitOnTerminal(steps, quiet=quiet) as listener, listening(model, listener), stop:
-                model.fit(images.images, checkpoint=keeper.folder)
-        except KeyboardInterrupt:
-            keeper.discard()
-            raise typer.Exit(_nothing_yet(stop)) from None
-    return time.perf_counter() - began
+        if as_json:
+            print_json({**run_as_json(run), "notes": notes})
+        else:
+            print_run(run)
+        page = None
+        if report and not interrupted:
+            page = make_report(run.model, images, run.path / "report.html", quiet=quiet)
+        if not as_json:
+            following = options.command_words("report", str(run.path))
+            typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
+    raise typer.Exit(stop.exit_code)
 
 
-def _nothing_yet(stop: Any) -> int:
-    say("stopped before there were any clusters to keep; nothing was written.")
-    return stop.exit_code or INTERRUPTED
+def _print_estimate(model: DIKMeans, images: ImageSet, as_json: bool) -> None:
+    from dikmeans.cli.dry_run import estimate_fit, print_estimate
+
+    estimate = estimate_fit(model, images.images)
+    (print_json if as_json else print_estimate)(estimate)
+
+
+def _fit(
+    model: DIKMeans, images: ImageSet, checkpoint: Path | None, stop: StopSignals, quiet: bool
+) -> None:
+    """Fit the model; a signal stops it and keeps the best clusters, if there are any."""
+    from dikmeans.cli.fit_progress import FitProgress
+    from dikmeans.cli.run_checkpoint import discard_checkpoint
+
+    schedule = model.schedule_for(len(images), images.shape)
+    # The command says by itself that the fit was stopped.
+    warnings.filterwarnings("ignore", "The fit was", UserWarning)
+    try:
+        with FitProgress(schedule, quiet=quiet) as progress, stop:
+            model.fit(images.images, checkpoint=checkpoint, progress=progress)
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            discard_checkpoint(checkpoint)
+        say("stopped before there were any clusters to keep; nothing was written.")
+        raise typer.Exit(stop.exit_code or INTERRUPTED) from None

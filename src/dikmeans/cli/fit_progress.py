@@ -1,117 +1,115 @@
-"""How a fit goes, on standard error: a bar on a terminal, now and then a line elsewhere."""
+"""The progress of a fit on standard error: a bar on a terminal, a line now and then in a log."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from itertools import takewhile
+from typing import Self
 
-from rich.progress import TextColumn, TimeElapsedColumn
+from rich.progress import TextColumn
 from rich.text import Text
 
-from dikmeans.cli.bar import BarOnTerminal
-from dikmeans.cli.console import describe_seconds
-from dikmeans.monitoring.forecast import SWAPS, Countdown, Step
-from dikmeans.monitoring.history import Iteration
-from dikmeans.monitoring.progress import FitListener
+from dikmeans.cli.console import describe_seconds, describe_time_left, make_bar
+from dikmeans.kmeans.schedule import Phase, PhaseKind, Schedule
+from dikmeans.monitoring.events import ProgressEvent
+from dikmeans.monitoring.forecast import Countdown
 
-NOT_KNOWN = "time left not known yet"
 _SECONDS_BETWEEN_LINES = 10.0
+_PHASES = {
+    PhaseKind.WARM_UP: "warming up",
+    PhaseKind.SEARCH: "searching",
+    PhaseKind.SHARED_PRIOR: "learning typical deformations",
+    PhaseKind.SWAPS: "moving centroids",
+    PhaseKind.RELEARNING: "learning deformations per cluster",
+    PhaseKind.ALL_IMAGES: "fitting all pictures",
+    PhaseKind.PROTOTYPES: "dividing clusters",
+    PhaseKind.ASSIGNMENT: "assigning all pictures",
+}
+_WARPS = {"none": "without warps", "affine": "with affine maps", "tps": "with stiff splines"}
 
 
-class FitOnTerminal(BarOnTerminal, FitListener):
-    """Shows phase, distortion, iterations, elapsed and remaining time while it is entered.
+class FitProgress:
+    """Shows phase, iteration, inertia per picture and time left; a progress sink for `fit`.
 
     Parameters
     ----------
-    steps : sequence of Step
-        What a run will do.
-    quiet : bool
+    schedule : Schedule
+        What every run of the fit does.
+    quiet : bool, default=False
         Show nothing.
     """
 
-    def __init__(self, steps: Sequence[Step], *, quiet: bool = False):
-        super().__init__(
-            TextColumn("{task.fields[distortion]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            description="beginning",
-            quiet=quiet,
-            distortion="",
-            left=NOT_KNOWN,
-        )
-        self._steps = {step.name: step for step in steps}
-        self._countdown = Countdown(steps)
-        self._in_lines = not self._console.is_terminal and not quiet
-        self._began = self._last_line = time.perf_counter()
-        self._phase, self._run, self._count = "", "", 0
-        self._distortion = ""
+    def __init__(self, schedule: Schedule, *, quiet: bool = False):
+        self._countdown = Countdown(schedule)
+        # Without more columns a line of 80 characters holds it all.
+        columns = (TextColumn("{task.fields[inertia]}"), TextColumn("{task.fields[left]}"))
+        self._bar = make_bar(*columns, quiet=quiet)
+        left = describe_time_left(None)
+        self._task = self._bar.add_task("starting", total=None, inertia="", left=left)
+        self._in_log = not quiet and not self._bar.console.is_terminal
+        self._start = self._last_line = time.perf_counter()
+        self._phase: tuple[int, int] | None = None
 
-    def begin_run(self, number: int, n_runs: int) -> None:
-        """Count the runs, if there are several."""
-        self._countdown.begin_run(number, n_runs)
-        self._run = f"run {number} of {n_runs}, " if n_runs > 1 else ""
-        self._phase, self._count = "", 0
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
 
-    def resume(self, iterations: Sequence[Iteration]) -> None:
-        """Go on counting where the run was."""
-        self._countdown.resume(iterations)
-        phase = iterations[-1].phase
-        self._count = len(
-            list(takewhile(lambda iteration: iteration.phase == phase, reversed(iterations)))
-        )
-        self._show(phase, f"going on after: {describe_phase(phase)}, iteration {self._count}")
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
-    def iteration(self, iteration: Iteration) -> None:
-        """Show the distortion; it is a mean, so that a sample and all images can be compared."""
-        self._countdown.iteration(iteration)
-        n_images = self._countdown.step.n_images
-        self._distortion = f"distortion {iteration.distortion / n_images:.4f}"
-        self._count = self._count + 1 if iteration.phase == self._phase else 1
-        self._show(iteration.phase, f"{describe_phase(iteration.phase)}, iteration {self._count}")
-
-    def trial(self, number: int, most: int) -> None:
-        """Show that swaps are being tried."""
-        self._countdown.trial(number, most)
-        self._show(SWAPS, f"swap {number}, of at most {most}")
-
-    def _show(self, phase: str, what: str) -> None:
+    def __call__(self, event: ProgressEvent) -> None:
+        """Show an event."""
+        self._countdown(event)
         now, left = time.perf_counter(), self._countdown.seconds_left()
-        remaining = NOT_KNOWN if left is None else f"about {describe_seconds(left)} left"
-        elapsed = now - self._began
+        elapsed = now - self._start
+        step, inertia, time_left = describe_step(event), _inertia(event), describe_time_left(left)
         self._bar.update(
             self._task,
-            description=f"{self._run}{what}",
-            distortion=self._distortion,
-            left=remaining,
+            description=step,
+            inertia=inertia,
+            left=time_left,
             total=None if left is None else elapsed + left,
             completed=elapsed,
         )
-        is_new = phase != self._phase
+        phase = event.run, event.phase_index
+        is_due = phase != self._phase or now - self._last_line > _SECONDS_BETWEEN_LINES
         self._phase = phase
-        if self._in_lines and (is_new or now - self._last_line > _SECONDS_BETWEEN_LINES):
+        if self._in_log and is_due:
             self._last_line = now
-            parts = [f"{self._run}{what}", self._distortion, describe_seconds(elapsed), remaining]
-            self._console.print(Text(" · ".join(part for part in parts if part)))
+            parts = [
+                step,
+                inertia and f"{inertia} per picture",
+                describe_seconds(elapsed),
+                time_left,
+            ]
+            self._bar.console.print(Text(" · ".join(part for part in parts if part)))
 
 
-def describe_phase(phase: str) -> str:
-    """What a phase of the history is, in words for someone who has not read about it.
+def describe_phase(phase: Phase) -> str:
+    """What a phase does, for users who have not read about the algorithm.
 
     Examples
     --------
-    >>> describe_phase("affine"), describe_phase("search")
-    ('warming up with affine maps', 'searching')
+    >>> describe_phase(Phase(PhaseKind.WARM_UP, "affine"))
+    'warming up with affine maps'
     """
-    return _PHASES.get(phase, phase)
+    words = _PHASES[phase.kind]
+    return f"{words} {_WARPS[phase.warp]}" if phase.kind is PhaseKind.WARM_UP else words
 
 
-_PHASES = {
-    "none": "warming up without warps",
-    "affine": "warming up with affine maps",
-    "tps, 10 x as stiff": "warming up with stiff splines",
-    "search": "searching",
-    "usual deformations": "learning which deformations are usual",
-    "after a swap": "after a swap",
-    "all images": "fitting all pictures",
-}
+def describe_step(event: ProgressEvent) -> str:
+    """Run, phase and iteration of an event."""
+    run = f"run {event.run} of {event.n_runs}, " if event.n_runs > 1 else ""
+    phase = ("resumed: " if event.resumed else "") + describe_phase(event.phase)
+    if event.phase.kind is PhaseKind.ASSIGNMENT:
+        return f"{run}{phase}"
+    if event.phase.kind is PhaseKind.SWAPS:
+        return f"{run}{phase}, trial {event.iteration} of at most {event.phase.max_trials}"
+    return f"{run}{phase}, iteration {event.iteration}"
+
+
+def _inertia(event: ProgressEvent) -> str:
+    """The last inertia, per picture, so that phases on a sample and on all can be compared."""
+    if not event.history:
+        return ""
+    last = event.history[-1]
+    return f"inertia {last.inertia / last.n_images:.4f}"

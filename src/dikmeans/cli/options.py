@@ -1,35 +1,62 @@
-"""Options that several commands share: which pictures, and which model."""
+"""Options that several commands share, and what they select: pictures and a model."""
 
 from __future__ import annotations
 
 import re
+import shlex
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
 from dikmeans.cli.console import say
-from dikmeans.cli.mistakes import Mistake, values_explained
+from dikmeans.cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from dikmeans.datasets import ImageSet, Source
-    from dikmeans.kmeans import DIKMeans
+    from dikmeans._typing import JSON
+    from dikmeans.datasets import ImageSet, ImageSource
+    from dikmeans.estimator import DIKMeans
 
 LARGEST_SIDE = 64
-"""Larger pictures of the user's are reduced to this many rows and columns, unless --size says otherwise."""
+"""Larger pictures are reduced to this many rows and columns, unless --size says otherwise."""
 
-_PICTURES, _MODEL, _OUTPUT = "Pictures", "Clustering", "Output"
+picture_option = partial(typer.Option, rich_help_panel="Pictures")
+clustering_option = partial(typer.Option, rich_help_panel="Clustering")
+output_option = partial(typer.Option, rich_help_panel="Output")
 
 
-def _sides(text: str) -> tuple[int, int]:
+class Grid(NamedTuple):
+    """A number of rows and columns, written as 28x28."""
+
+    rows: int
+    columns: int
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns}"
+
+
+def _parse_grid(text: str) -> Grid:
     match = re.fullmatch(r"([1-9]\d{0,4})\s*[x,]\s*([1-9]\d{0,4})", text.strip())
     if match is None:
         raise typer.BadParameter(f"{text!r}: expected rows x columns, such as 28x28.")
-    return int(match[1]), int(match[2])
+    return Grid(int(match[1]), int(match[2]))
 
 
-def _landmark_grid(text: str) -> Any:
-    return int(text) if text.isdecimal() else _sides(text)
+def _parse_landmarks(text: str) -> Grid:
+    return _parse_grid(f"{text}x{text}" if text.isdecimal() else text)
+
+
+def _parse_device(text: str) -> str:
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", text):
+        raise typer.BadParameter(f"{text!r}: expected cuda, cuda:N or cpu.")
+    return text
+
+
+def _parse_jobs(text: str) -> int:
+    if not re.fullmatch(r"-?[1-9]\d*", text):
+        raise typer.BadParameter(f"{text!r}: expected a number of threads, or -1 for all cores.")
+    return int(text)
 
 
 Input = Annotated[
@@ -46,140 +73,150 @@ Run = Annotated[
 ]
 Split = Annotated[
     Literal["train", "test"],
-    typer.Option(
-        help="Which part, if the input has folders `train` and `test`.", rich_help_panel=_PICTURES
-    ),
+    picture_option(help="Which part, if the input has folders `train` and `test`."),
 ]
 Size = Annotated[
-    Any,
-    typer.Option(
-        parser=_sides,
+    Grid | None,
+    picture_option(
+        parser=_parse_grid,
         metavar="HxW",
-        help=f"Bring pictures to this size. Default: their own, at most {LARGEST_SIDE} pixels a side.",
-        rich_help_panel=_PICTURES,
+        help=f"Resize pictures. Default: their size, at most {LARGEST_SIDE} pixels per side.",
     ),
 ]
-Invert = Annotated[
-    bool,
-    typer.Option(
-        "--invert", help="For dark subjects on a light ground.", rich_help_panel=_PICTURES
-    ),
-]
-Colour = Annotated[
-    bool, typer.Option("--colour", help="Keep colours; otherwise grey.", rich_help_panel=_PICTURES)
-]
+Invert = Annotated[bool, picture_option("--invert", help="For dark things on a light background.")]
+Color = Annotated[bool, picture_option("--color", help="Keep colors. Default: gray.")]
 Limit = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Take a random part of at most so many pictures.",
-        rich_help_panel=_PICTURES,
+    int | None, picture_option(min=1, metavar="N", help="Use a random part of at most N pictures.")
+]
+Preprocessing = Annotated[
+    Literal["auto", "none", "unit-norm", "local-contrast", "whitening", "subject-centering"],
+    clustering_option(
+        metavar="NAME",
+        help="What is done to every picture first: auto, none, unit-norm, local-contrast, "
+        "whitening or subject-centering.",
     ),
 ]
 Warp = Annotated[
-    str | None,
-    typer.Option(
-        metavar="tps|affine|none",
-        help="What to be blind to: bending, affine maps, nothing.",
-        rich_help_panel=_MODEL,
+    Literal["tps", "affine", "none"] | None,
+    clustering_option(
+        help="Invariance: to smooth deformations (tps), to affine maps, or none.",
+        show_default="tps",
     ),
 ]
 Landmarks = Annotated[
-    Any,
-    typer.Option(
-        parser=_landmark_grid,
+    Grid | None,
+    clustering_option(
+        parser=_parse_landmarks,
         metavar="N|RxC",
-        help="Landmark grid of the bending warps: its side, or rows x columns.",
-        rich_help_panel=_MODEL,
+        help="Landmark grid of the deformations: its side, or rows x columns.",
     ),
 ]
 Smoothness = Annotated[
-    float | None,
-    typer.Option(min=0, help="Larger is stiffer, 0 leaves the warps free.", rich_help_panel=_MODEL),
+    float | None, clustering_option(min=0, help="Larger is stiffer, 0 leaves warps free.")
 ]
-Forms = Annotated[
+Prototypes = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Pictures a cluster may have. Default: up to 4.",
-        rich_help_panel=_MODEL,
+    clustering_option(
+        min=1, metavar="N", help="Prototypes per cluster, at most. Default: up to 4."
     ),
 ]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.", rich_help_panel=_MODEL)
-]
+Seed = Annotated[int, clustering_option(min=0, max=2**32 - 1, help="Of everything random.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Threads; -1 for all cores. Changes no result.", rich_help_panel=_MODEL),
+    clustering_option(
+        parser=_parse_jobs,
+        metavar="N",
+        help="Threads; -1 for all cores. Does not change the result.",
+    ),
 ]
 Device = Annotated[
     str | None,
-    typer.Option(
+    clustering_option(
+        parser=_parse_device,
         metavar="cuda|cuda:N|cpu",
-        help="Align on a device of PyTorch's ([deep]); otherwise by compiled loops.",
-        rich_help_panel=_MODEL,
+        # The bracket is escaped: help is rendered as rich markup.
+        help=r"Align with PyTorch on this device (needs dikmeans\[deep]).",
     ),
 ]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result as JSON, for scripts.", rich_help_panel=_OUTPUT),
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show no progress.", rich_help_panel=_OUTPUT)
-]
+Json = Annotated[bool, output_option("--json", help="Print the result as JSON, for scripts.")]
+Quiet = Annotated[bool, output_option("--quiet", "-q", help="Show no progress.")]
 
 
-def source_of(
+def make_source(
     name: str,
     split: str,
     *,
-    size: tuple[int, int] | None,
+    size: Grid | None,
     invert: bool,
-    colour: bool,
+    color: bool,
     limit: int | None,
-) -> Source:
-    """The pictures a user asks for; options that were not given are left to the data."""
-    from dikmeans.datasets import Source
+) -> ImageSource:
+    """The pictures that the options select; what they leave open is left to the data."""
+    from dikmeans.datasets import ImageSource
 
-    options: dict[str, Any] = {}
+    options: JSON = {}
     if size is not None:
-        options["size"] = size
-    elif not Source.of(name).is_named_set:
+        options["size"] = tuple(size)
+    elif not ImageSource.resolve(name).is_named_dataset:
         options["largest_side"] = LARGEST_SIDE
     if invert:
         options["invert"] = True
-    if colour:
-        options["mode"] = "rgb"
-    return Source.of(name, split, options=options, limit=limit)
+    if color:
+        options["color"] = True
+    return ImageSource.resolve(name, split, options=options, limit=limit)
 
 
-def make_model(n_clusters: int, **parameters: Any) -> DIKMeans:
-    """An estimator with the parameters that were given; the others keep its defaults."""
-    from dikmeans.kmeans import DIKMeans
-    from dikmeans.registration.torch.device import torch_device
+def make_model(
+    n_clusters: int, *, preprocessing: str, device: str | None = None, **parameters: object
+) -> DIKMeans:
+    """An estimator with these parameters; those that are None keep its defaults."""
+    from dikmeans.estimator import DIKMeans
+    from dikmeans.registration.solvers import QuasiNewton
 
-    model = DIKMeans(n_clusters, **{name: v for name, v in parameters.items() if v is not None})
-    with values_explained():
-        model._validate_params()
-        if (
-            model.device is not None
-        ):  # whether it can be had is better known before pictures are read
-            torch_device(model.device)
+    model = DIKMeans(n_clusters, preprocessing=None if preprocessing == "none" else preprocessing)
+    if device is not None:
+        _check_device(device)
+        model.set_params(solver=QuasiNewton(device=device))
+    model.set_params(**{name: value for name, value in parameters.items() if value is not None})
     return model
 
 
-def load_pictures(source: Source, *, at_least: int, why: str) -> ImageSet:
-    """Read pictures; too few of them are a mistake, odd ones get a note."""
+def _check_device(device: str) -> None:
+    """Raise an error if a device cannot be used, before pictures are read."""
+    from dikmeans.errors import MissingExtraError
+    from dikmeans.registration.torch.device import torch_device
+
+    try:
+        torch_device(device)
+    except MissingExtraError as error:
+        raise MissingExtraError(error.library, error.extra, f"--device {device}") from error
+
+
+def load_pictures(source: ImageSource, *, at_least: int, purpose: str) -> ImageSet:
+    """Load the pictures; `UsageError` if there are fewer than `purpose` needs."""
     images = source.load()
     if len(images) < at_least:
-        raise Mistake(
-            f"There are {len(images)} pictures in {source.name}; {why} needs at least {at_least}."
+        raise UsageError(
+            f"{source.name} has {len(images)} pictures; {purpose} needs at least {at_least}."
         )
     if images.has_light_background and not source.options.get("invert"):
         say(
-            "note: the pictures seem to be dark on a light ground. Clusters usually get better with "
-            "--invert, which makes the ground 0."
+            "note: The pictures seem to be dark on a light background. Clusters usually get better "
+            "with --invert, which makes the background 0."
         )
     return images
+
+
+def command_words(command: str, *arguments: str, **options: object) -> str:
+    """A command line that the user can copy; options that are None or False are left out.
+
+    Examples
+    --------
+    >>> command_words("fit", "my photos", "-k", "3", size=Grid(28, 28), invert=True, seed=None)
+    "dikmeans fit 'my photos' -k 3 --size 28x28 --invert"
+    """
+    words = ["dikmeans", command, *arguments]
+    for name, value in options.items():
+        if value is not None and value is not False:
+            words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    return shlex.join(words)

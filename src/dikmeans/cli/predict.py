@@ -1,4 +1,4 @@
-"""``dikmeans predict``: new pictures to the clusters of a run."""
+"""``dikmeans predict``: assign new pictures to the clusters of a run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dikmeans.cli import options
-from dikmeans.cli.console import describe_shape, print_bytes, say, warnings_as_notes
-from dikmeans.cli.mistakes import Mistake, mistakes_explained
+from dikmeans.cli.console import describe_shape, print_bytes, say
+from dikmeans.cli.errors import UsageError, errors_explained, warnings_as_notes
 
 if TYPE_CHECKING:
     from dikmeans.runs import LabelRow
@@ -30,26 +30,26 @@ def predict(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say to which cluster each picture in INPUT belongs: file, cluster, cost, margin to the second choice.
+    """Assign the pictures in INPUT to the clusters of RUN; the result is a CSV.
 
-    Pictures are read as those of the run were (size, --invert, --colour).
+    Its columns are file, cluster, prototype, cost, and margin to the second-best cluster. Pictures
+    are read as those of the run were (size, --invert, --color).
     """
-    with mistakes_explained(), warnings_as_notes():
+    with errors_explained(), warnings_as_notes():
         from dikmeans.io.atomic import atomic_write
-        from dikmeans.kmeans.assignment import assign_images
         from dikmeans.runs import label_rows, open_run, rows_as_csv
 
         opened = open_run(run)
-        shape = opened.model.image_shape_
+        model, shape = opened.model, opened.model.image_shape_
         images = opened.source.like(source, split, shape).load()
         if images.shape != shape:
-            raise Mistake(
-                f"The pictures in {source} are {describe_shape(images.shape)}, those of {run} "
-                f"{describe_shape(shape)}, and they cannot be brought to one shape."
+            raise UsageError(
+                f"The pictures in {source} have the shape {describe_shape(images.shape)}, those of "
+                f"{run} {describe_shape(shape)}."
             )
         if not quiet:
             say(f"{len(images):,} pictures, compared at {describe_shape(shape)} as in the run.")
-        rows = label_rows(images.names, assign_images(opened.model, images.images))
+        rows = label_rows(images.names, model.assign(images.images), model.prototype_clusters_)
         content = _as_json(rows) if as_json else rows_as_csv(rows)
         if output is None:
             print_bytes(content)
@@ -59,7 +59,7 @@ def predict(
 
 
 def _as_json(rows: list[LabelRow]) -> bytes:
-    found = [
+    records = [
         {**row._asdict(), "margin": None if math.isnan(row.margin) else row.margin} for row in rows
     ]
-    return (json.dumps(found, indent=2) + "\n").encode()
+    return (json.dumps(records, indent=2) + "\n").encode()

@@ -1,17 +1,18 @@
-"""Ctrl-C and SIGTERM during a fit: both end the search, neither the command."""
+"""Ctrl-C and SIGTERM during a fit: both stop the fit, but not the command."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType, TracebackType
-from typing import Any, Self
+from collections.abc import Callable
+from types import FrameType
+from typing import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """While entered, a signal to stop is remembered and raised as KeyboardInterrupt.
+    """While entered, signals to stop are recorded and raised as KeyboardInterrupt.
 
     Attributes
     ----------
@@ -21,7 +22,9 @@ class StopSignals:
 
     def __init__(self) -> None:
         self.received: int | None = None
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: dict[
+            signal.Signals, Callable[[int, FrameType | None], object] | int | None
+        ] = {}
 
     @property
     def exit_code(self) -> int:
@@ -29,21 +32,15 @@ class StopSignals:
         return 0 if self.received is None else 128 + self.received
 
     def __enter__(self) -> Self:
-        if (
-            threading.current_thread() is threading.main_thread()
-        ):  # Python hears signals nowhere else
-            self._before = {number: signal.signal(number, self._hear) for number in _SIGNALS}
+        # Python delivers signals to the main thread only.
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._receive) for number in _SIGNALS}
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         self.received = self.received or number
         raise KeyboardInterrupt

@@ -1,129 +1,135 @@
-"""A run at a glance: what ``fit`` ends with and ``info`` shows."""
+"""A run at a glance: the end of ``fit``, and ``info``."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from dikmeans.cli.console import describe_seconds, describe_shape, make_console
+from dikmeans._typing import JSON
+from dikmeans.cli.console import describe_seconds, describe_shape, make_console, printable
+from dikmeans.model_file import encode_parameters
 from dikmeans.runs import RunFolder
 
 UNSURE = 0.1
-"""An image is unsure if its second choice costs less than this share more."""
+"""A picture is unsure if its second-best cluster costs less than this share more."""
 
 
-def run_as_json(run: RunFolder) -> dict[str, Any]:
-    """A run for scripts: what ``run.json`` says, but for the history, and a line a cluster."""
+class ClusterSummary(NamedTuple):
+    """One line of the table.
+
+    Attributes
+    ----------
+    cluster : int
+    size : int
+        Number of its pictures.
+    prototypes : int
+        Number of its prototypes.
+    mean_cost : float or None
+        None if it is empty.
+    unsure : int
+        Pictures whose second-best cluster costs hardly more.
+    most_typical : str or None
+        The picture with the lowest cost.
+    """
+
+    cluster: int
+    size: int
+    prototypes: int
+    mean_cost: float | None
+    unsure: int
+    most_typical: str | None
+
+
+def summarize_clusters(run: RunFolder) -> list[ClusterSummary]:
+    """One summary per cluster, from the assignment of the fit."""
+    model, names = run.model, [row.file for row in run.labels]
+    labels, _, costs, margins, _ = model.assignment_
+    n_prototypes = np.bincount(model.prototype_clusters_, minlength=model.n_clusters)
+    summaries = []
+    for cluster in range(model.n_clusters):
+        members = np.flatnonzero(labels == cluster)
+        is_empty = len(members) == 0
+        summaries.append(
+            ClusterSummary(
+                cluster,
+                len(members),
+                int(n_prototypes[cluster]),
+                None if is_empty else float(costs[members].mean()),
+                int((margins[members] < UNSURE * costs[members]).sum()),
+                None if is_empty else names[members[costs[members].argmin()]],
+            )
+        )
+    return summaries
+
+
+def run_as_json(run: RunFolder) -> JSON:
+    """A run for scripts: ``run.json`` without the history, and one entry per cluster."""
+    hidden = ("history", "format", "version")
     return {
         "run": str(run.path.resolve()),
-        **{
-            key: value
-            for key, value in run.info.items()
-            if key not in ("history", "format", "version")
-        },
+        **{name: value for name, value in run.info.items() if name not in hidden},
+        "preprocessing": run.model.preprocessing_.name,
         "stopped": run.model.history_.stopped,
         "iterations": run.model.n_iter_,
-        "clusters": _clusters(run),
+        "clusters": [summary._asdict() for summary in summarize_clusters(run)],
     }
 
 
-def show_run(run: RunFolder) -> None:
-    """Print a run on standard output."""
+def print_run(run: RunFolder) -> None:
+    """Print the clusters of a run on standard output."""
     info, console = run.info, make_console(stderr=False)
-    n_images = info["input"]["n_images"]
+    n_images, shape = info["input"]["n_images"], describe_shape(info["input"]["shape"])
     console.print(
         Text(
-            f"{len(info['sizes'])} clusters of {n_images:,} pictures "
-            f"({describe_shape(info['input']['shape'])}) in {describe_seconds(info['seconds'])}; "
-            f"distortion {info['distortion']:.4g}, "
-            f"{info['distortion'] / n_images:.4f} a picture. normalize: {run.model.normalize_}."
+            f"{len(info['sizes'])} clusters of {n_images:,} pictures ({shape}) in "
+            f"{describe_seconds(info['seconds'])}; inertia {info['inertia']:.4g}, "
+            f"{info['inertia'] / n_images:.4f} per picture.\n{run.model.preprocessing_}"
         )
     )
     table = Table(box=box.SIMPLE_HEAD)
-    for header in ("cluster", "pictures", "mean cost", "unsure"):
+    for header in ("cluster", "pictures", "prototypes", "mean cost", "unsure"):
         table.add_column(header, justify="right")
     table.add_column("most typical", overflow="fold")
-    for row in _clusters(run):
-        cost = "—" if row["mean_cost"] is None else f"{row['mean_cost']:.4f}"
-        table.add_row(
-            str(row["cluster"]),
-            str(row["size"]),
-            cost,
-            str(row["unsure"]),
-            Text(printable(row["most_typical"] or "—")),
-        )
+    for row in summarize_clusters(run):
+        cost = "—" if row.mean_cost is None else f"{row.mean_cost:.4f}"
+        typical = Text(printable(row.most_typical or "—"))
+        numbers = (row.cluster, row.size, row.prototypes, cost, row.unsure)
+        table.add_row(*map(str, numbers), typical)
     console.print(table)
     console.print(
         Text(
-            "cost: how badly a picture fits its centroid. unsure: pictures whose second choice costs less "
-            f"than {UNSURE:.0%} more."
+            "cost: how badly a picture fits its prototype. unsure: pictures whose second-best "
+            f"cluster costs less than {UNSURE:.0%} more."
         )
     )
 
 
-def printable(name: str) -> str:
-    r"""A file's name without what would confuse a terminal.
-
-    Examples
-    --------
-    >>> print(printable("two\nlines"))
-    two\nlines
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
-
-
-def _clusters(run: RunFolder) -> list[dict[str, Any]]:
-    """A line a cluster."""
-    labels = np.array([row.cluster for row in run.labels])
-    costs = np.array([row.cost for row in run.labels])
-    margins = np.array([row.margin for row in run.labels])
-    lines = []
-    for cluster in range(run.model.n_clusters):
-        members = np.flatnonzero(labels == cluster)
-        typical = members[costs[members].argmin()] if len(members) else None
-        lines.append(
-            {
-                "cluster": cluster,
-                "size": len(members),
-                "mean_cost": float(costs[members].mean()) if len(members) else None,
-                "unsure": int((margins[members] < UNSURE * costs[members]).sum()),
-                "most_typical": None if typical is None else run.labels[typical].file,
-            }
-        )
-    return lines
-
-
-def show_origin(run: RunFolder) -> None:
-    """Print where a run came from and how it was made."""
-    info = run.info
+def print_origin(run: RunFolder) -> None:
+    """Print on standard output where the pictures of a run came from and how it was made."""
+    info, model = run.info, run.model
     place = info["input"]
-    options = ", ".join(f"{name}={value}" for name, value in place["options"].items())
-    part = f"part {place['split']}" + (
-        f", at most {place['limit']} drawn" if place["limit"] else ""
-    )
-    parameters = ", ".join(f"{name}={value}" for name, value in _unusual_parameters(run).items())
-    versions = ", ".join(f"{name} {number}" for name, number in info.get("versions", {}).items())
+    options = [f"{name}={value}" for name, value in place["options"].items()]
+    limit = [f"at most {place['limit']} drawn"] if place["limit"] else []
+    defaults = encode_parameters(type(model)())
+    parameters = [
+        f"{name}={value}"
+        for name, value in info["parameters"].items()
+        if defaults.get(name) != value
+    ]
     stopped = "stopped early: " if info["interrupted"] else ""
     lines = {
-        "pictures": f"{place['name']} ({part}{', ' + options if options else ''})",
-        "made": f"{info['created']}, {run.model.n_iter_} iterations; {stopped}{run.model.history_.stopped}",
-        "parameters": parameters,
-        "versions": versions,
+        "pictures": f"{place['name']} ({', '.join([place['split'], *limit, *options])})",
+        "made": f"{info['created']}, {model.n_iter_} iterations on all pictures; "
+        f"{stopped}{model.history_.stopped}",
+        "parameters": ", ".join(parameters),
+        "versions": ", ".join(f"{name} {n}" for name, n in info.get("versions", {}).items()),
         "files": f"{run.path}/model.safetensors, labels.csv, centroids/, run.json",
     }
     console = make_console(stderr=False)
     console.print()
     for name, text in lines.items():
         console.print(Text(f"{name:<11}{printable(text)}"), soft_wrap=True)
-
-
-def _unusual_parameters(run: RunFolder) -> dict[str, Any]:
-    """Parameters that are not the estimator's defaults, the number of clusters among them."""
-    usual = type(run.model)().get_params(deep=False)
-    return {
-        name: value for name, value in run.info["parameters"].items() if usual.get(name) != value
-    }

@@ -1,34 +1,22 @@
-"""Choosing hyper-parameters without labels: criteria, and the search that goes by them."""
+"""How good is a clustering? Agreement with classes, number of clusters, map of the images."""
 
-from dikmeans.evaluation.cluster_numbers import (
-    NumberChoice,
-    NumberJudgement,
-    choose_number,
-    judge_numbers,
+from dikmeans.evaluation.embedding import embed
+from dikmeans.evaluation.metrics import Confusion, clustering_accuracy, confusion, scores
+from dikmeans.evaluation.n_clusters import (
+    NClustersChoice,
+    NClustersScore,
+    choose_n_clusters,
+    score_n_clusters,
 )
-from dikmeans.evaluation.criteria import (
-    CRITERIA,
-    Criterion,
-    HeldOutDistortion,
-    Judgement,
-    ReferenceDistortion,
-    Stability,
-    TrainingDistortion,
-)
-from dikmeans.paper.inertia_search import PAPER_GRID, DistortionSearch
 
 __all__ = [
-    "CRITERIA",
-    "PAPER_GRID",
-    "Criterion",
-    "DistortionSearch",
-    "HeldOutDistortion",
-    "Judgement",
-    "NumberChoice",
-    "NumberJudgement",
-    "ReferenceDistortion",
-    "Stability",
-    "TrainingDistortion",
-    "choose_number",
-    "judge_numbers",
+    "Confusion",
+    "NClustersChoice",
+    "NClustersScore",
+    "choose_n_clusters",
+    "clustering_accuracy",
+    "confusion",
+    "embed",
+    "score_n_clusters",
+    "scores",
 ]

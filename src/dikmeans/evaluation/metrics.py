@@ -5,41 +5,40 @@ classes (the paper's measure):
 
     accuracy = max over matchings m of  1/N  sum_i [ class_i = m(cluster_i) ]
 
-Members of a cluster without a class (there are more clusters than classes) count as wrong.
+If there are more clusters than classes, members of clusters without a class count as wrong.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from dikmeans._typing import Array, ArrayLike, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """How many samples of each class went to each cluster, matched clusters on the diagonal.
+    """Number of samples of each class in each cluster, matched clusters on the diagonal.
 
     Attributes
     ----------
-    counts : ndarray of int64, shape (classes, clusters)
-        Row: a class, in the order of `classes`. Column: a cluster, in the order of `clusters`.
-    classes : ndarray, shape (classes,)
+    counts : int64 array of shape (classes, clusters)
+        One row per class, in the order of `classes`; one column per cluster, in the order of
+        `clusters`.
+    classes : array of shape (classes,)
         The distinct values of the true labels; matched ones first, sorted.
-    clusters : ndarray, shape (clusters,)
+    clusters : array of shape (clusters,)
         The distinct values of the predicted labels; the one at position k is matched with class k.
     n_matched : int
-        How many pairs there are: the smaller number of the two.
+        Number of matched pairs: the smaller of both numbers.
     """
 
-    counts: NDArray[np.int64]
-    classes: NDArray
-    clusters: NDArray
+    counts: IntArray
+    classes: Array
+    clusters: Array
     n_matched: int
 
     @property
@@ -49,7 +48,7 @@ class Confusion:
 
 
 def confusion(y_true: ArrayLike, y_pred: ArrayLike) -> Confusion:
-    """The confusion matrix of a clustering under the best one-to-one matching.
+    """Return the confusion matrix of a clustering under the best one-to-one matching.
 
     Parameters
     ----------
@@ -64,10 +63,10 @@ def confusion(y_true: ArrayLike, y_pred: ArrayLike) -> Confusion:
 
     Examples
     --------
-    >>> found = confusion(["cat", "cat", "dog", "dog"], [1, 1, 0, 1])
-    >>> found.classes.tolist(), found.clusters.tolist()
+    >>> result = confusion(["cat", "cat", "dog", "dog"], [1, 1, 0, 1])
+    >>> result.classes.tolist(), result.clusters.tolist()
     (['cat', 'dog'], [1, 0])
-    >>> found.counts.tolist()
+    >>> result.counts.tolist()
     [[2, 0], [1, 1]]
     """
     true, predicted = _checked_labels(y_true, y_pred)
@@ -76,8 +75,8 @@ def confusion(y_true: ArrayLike, y_pred: ArrayLike) -> Confusion:
     counts = np.zeros((len(classes), len(clusters)), np.int64)
     np.add.at(counts, (rows, columns), 1)
     matched_rows, matched_columns = linear_sum_assignment(counts, maximize=True)
-    row_order = _then_the_rest(matched_rows, len(classes))
-    column_order = _then_the_rest(matched_columns, len(clusters))
+    row_order = _followed_by_others(matched_rows, len(classes))
+    column_order = _followed_by_others(matched_columns, len(clusters))
     return Confusion(
         counts[np.ix_(row_order, column_order)],
         classes[row_order],
@@ -87,7 +86,7 @@ def confusion(y_true: ArrayLike, y_pred: ArrayLike) -> Confusion:
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of samples whose cluster is matched with their class, under the best matching.
+    """Return the share of samples whose cluster is matched with their class (best matching).
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def scores(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
-    """The three usual figures at once.
+    """Return accuracy, NMI and ARI at once.
 
     Parameters
     ----------
@@ -122,7 +121,7 @@ def scores(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
     Returns
     -------
     dict
-        ``accuracy`` (`clustering_accuracy`), ``nmi`` (normalised mutual information, arithmetic
+        ``accuracy`` (`clustering_accuracy`), ``nmi`` (normalized mutual information, arithmetic
         mean) and ``ari`` (adjusted Rand index); all are 1 for a perfect clustering.
 
     Examples
@@ -138,7 +137,7 @@ def scores(y_true: ArrayLike, y_pred: ArrayLike) -> dict[str, float]:
     }
 
 
-def _checked_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray, NDArray]:
+def _checked_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
     true, predicted = np.asarray(y_true), np.asarray(y_pred)
     if true.ndim != 1 or true.shape != predicted.shape or true.size == 0:
         raise ValueError(
@@ -151,6 +150,6 @@ def _checked_labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray, NDAr
     return true, predicted
 
 
-def _then_the_rest(first: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """`first`, followed by the other numbers below `count`."""
+def _followed_by_others(first: IntArray, count: int) -> IntArray:
+    """Return `first`, followed by the other numbers below `count`."""
     return np.concatenate([first, np.setdiff1d(np.arange(count), first)])

@@ -1,31 +1,14 @@
-"""Looking at clusterings: functions that return matplotlib figures.
+"""Figures of a fitted model: functions that return a `matplotlib.figure.Figure`.
 
-A user's own model: `centroids`, `forms`, `members`, `alignment` (why is this image here?), `history`.
-The paper: `transformations`, `time_growth`, `centroid_rows`, `centroid_overview`, `embedding`,
-`accuracy_against_distortion`.
+`centroids` and `prototypes` show what was found, `members` the images of a cluster before and after
+alignment, `alignment` why one image is in its cluster, `history` the course of the fit. They need
+the extra ``dikmeans[plot]``; matplotlib is imported when a figure is drawn.
 """
 
-from dikmeans.paper.plots.accuracy_line import accuracy_against_distortion
-from dikmeans.paper.plots.growth_curves import time_growth
-from dikmeans.paper.plots.point_clouds import embedding
-from dikmeans.plot.centroids import centroid_overview, centroid_rows, centroids
+from dikmeans.plot.centroid_rows import centroids
 from dikmeans.plot.cluster_members import members
-from dikmeans.plot.cluster_prototypes import forms
+from dikmeans.plot.cluster_prototypes import prototypes
 from dikmeans.plot.fit_history import history
-from dikmeans.plot.warp_pictures import example_warps, transformations
-from dikmeans.plot.why_here import alignment
+from dikmeans.plot.image_alignment import alignment
 
-__all__ = [
-    "accuracy_against_distortion",
-    "alignment",
-    "centroid_overview",
-    "centroid_rows",
-    "centroids",
-    "embedding",
-    "example_warps",
-    "forms",
-    "history",
-    "members",
-    "time_growth",
-    "transformations",
-]
+__all__ = ["alignment", "centroids", "history", "members", "prototypes"]

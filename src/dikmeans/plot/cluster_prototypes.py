@@ -1,18 +1,23 @@
-"""The forms of all clusters as a picture: a column a cluster, the most frequent form on top."""
+"""The prototypes of all clusters as a figure."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans.plot.pictures import draw_picture, grey_map
-from dikmeans.plot.style import GREY, blank_figure, in_house_style
+from dikmeans.plot.pictures import draw_picture, gray_map
+from dikmeans.plot.style import GRAY, blank_figure, use_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dikmeans.estimator import DIKMeans
 
 
-@in_house_style
-def forms(model: Any, *, title: str | None = None, cell: float = 0.8) -> Any:
-    """The forms of each cluster of a fitted model, each with how many images it has.
+@use_style
+def prototypes(model: DIKMeans, *, title: str | None = None, cell: float = 0.8) -> Figure:
+    """Draw the prototypes of each cluster, with the number of images that each has.
 
     Parameters
     ----------
@@ -25,35 +30,34 @@ def forms(model: Any, *, title: str | None = None, cell: float = 0.8) -> Any:
     Returns
     -------
     figure : matplotlib.figure.Figure
+        One column per cluster, with the most frequent prototype on top.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from dikmeans import DIKMeans, show
+    >>> from dikmeans import DIKMeans, plot
     >>> model = DIKMeans(3, n_prototypes=2, random_state=0).fit(load_digits().images[:60])
-    >>> figure = show.forms(model)
+    >>> figure = plot.prototypes(model)
     >>> len(figure.axes) == len(model.prototypes_)
     True
     """
     clusters, pictures = model.prototype_clusters_, model.prototypes_
-    numbers = np.bincount(clusters)
+    counts = np.bincount(clusters)
     rows, columns = pictures.shape[1:3]
     high, wide = cell * rows / max(rows, columns), cell * columns / max(rows, columns)
     figure = blank_figure(
-        max(wide * len(numbers) + 0.2, 2.5),
-        (high + 0.24) * numbers.max() + (0.55 if title else 0.3),
+        max(wide * len(counts) + 0.2, 2.5), (high + 0.24) * counts.max() + (0.55 if title else 0.3)
     )
-    axes = figure.subplots(numbers.max(), len(numbers), squeeze=False)
-    cmap = grey_map(pictures)
+    axes = figure.subplots(counts.max(), len(counts), squeeze=False)
+    cmap = gray_map(pictures)
     for cluster, column in enumerate(axes.T):
-        mine = np.flatnonzero(clusters == cluster)
-        for axis in column[len(mine) :]:
+        indices = np.flatnonzero(clusters == cluster)
+        for axis in column[len(indices) :]:
             axis.remove()
-        for form, axis in zip(mine, column, strict=False):
-            draw_picture(axis, pictures[form], cmap=cmap)
-            axis.set_xlabel(
-                f"{model.prototype_weights_[form]:,.0f}", fontsize=7.5, color=GREY, labelpad=2
-            )
+        for index, axis in zip(indices, column, strict=False):
+            draw_picture(axis, pictures[index], cmap=cmap)
+            weight = f"{model.prototype_weights_[index]:,.0f}"
+            axis.set_xlabel(weight, fontsize=7.5, color=GRAY, labelpad=2)
         column[0].set_title(f"{cluster}", fontsize=8, pad=2)
     if title:
         figure.suptitle(title)

@@ -1,23 +1,29 @@
-"""What all figures share: a blank figure, calm rules, colours that colour-blind readers can tell apart.
+"""What all figures share: an empty figure, settings, colors for color-blind readers too.
 
-Figures are plain `matplotlib.figure.Figure` objects, never pyplot's: nothing is opened, nothing has to be
-closed, and no global state changes. ``figure.savefig(path)`` writes one; a notebook shows one as it is.
+Figures are plain `matplotlib.figure.Figure` objects, not pyplot's: nothing has to be closed, and no
+global state changes. ``figure.savefig(path)`` writes one; a notebook displays one.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from dikmeans.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-# Okabe and Ito's colours, told apart with every common kind of colour blindness.
-BLUE, VERMILLION, GREEN, SKY, GREY = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#7a7a7a"
+# Okabe and Ito's colors, which differ with every common kind of color blindness.
+BLUE, VERMILLION, GREEN, SKY, GRAY = "#0072b2", "#d55e00", "#009e73", "#56b4e9", "#7a7a7a"
 INK = "#222222"
 
-CLASS_COLOURS = (
+CLASS_COLORS = (
     "#3f90da",
     "#ffa90e",
     "#bd1f01",
@@ -29,10 +35,10 @@ CLASS_COLOURS = (
     "#717581",
     "#92dadd",
 )
-"""Ten colours for classes that differ for colour-blind readers too (M. Petroff, arXiv 2107.02270)."""
+"""Ten colors for classes, which differ for color-blind readers too (Petroff, arXiv 2107.02270)."""
 
 CLASS_MARKERS = ("o", "^", "s", "D", "v", "P")
-"""Where classes outnumber the colours, the shape tells them apart."""
+"""If there are more classes than colors, their markers differ."""
 
 RULES = {
     "font.size": 9.0,
@@ -60,17 +66,18 @@ RULES = {
 }
 
 
-def require_matplotlib() -> Any:
-    """The package matplotlib with its figures, or a word on how to get it."""
+def require_matplotlib() -> ModuleType:
+    """The package matplotlib with its figures; `MissingExtraError` if it is not installed."""
     try:
         import matplotlib.figure
     except ImportError as error:
-        raise ImportError("Figures need matplotlib: pip install 'dikmeans[plot]'.") from error
-    return matplotlib
+        raise MissingExtraError("matplotlib", "plot", "A figure") from error
+    package: ModuleType = matplotlib
+    return package
 
 
-def in_house_style(draw: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let a drawing function work under `RULES`, and leave the caller's own settings as they were."""
+def use_style(draw: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let a function draw with the settings `RULES`; the caller's settings do not change."""
 
     @functools.wraps(draw)
     def styled(*args: Parameters.args, **keywords: Parameters.kwargs) -> Result:
@@ -80,15 +87,15 @@ def in_house_style(draw: Callable[Parameters, Result]) -> Callable[Parameters, R
     return styled
 
 
-def blank_figure(width: float, height: float) -> Any:
-    """An empty figure of that size in inches, whose parts make room for each other."""
+def blank_figure(width: float, height: float) -> Figure:
+    """An empty figure of that size in inches, with constrained layout."""
     figure = require_matplotlib().figure.Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.04, h_pad=0.04)
     return figure
 
 
 def class_style(number: int) -> dict[str, str]:
-    """Colour and marker of a class, for `Axes.scatter`.
+    """Color and marker of a class, for `Axes.scatter`.
 
     Examples
     --------
@@ -96,6 +103,6 @@ def class_style(number: int) -> dict[str, str]:
     ({'color': '#94a4a2', 'marker': 'o'}, '^')
     """
     return {
-        "color": CLASS_COLOURS[number % len(CLASS_COLOURS)],
-        "marker": CLASS_MARKERS[number // len(CLASS_COLOURS) % len(CLASS_MARKERS)],
+        "color": CLASS_COLORS[number % len(CLASS_COLORS)],
+        "marker": CLASS_MARKERS[number // len(CLASS_COLORS) % len(CLASS_MARKERS)],
     }

@@ -1,51 +1,60 @@
-"""The report: one HTML file that shows a clustering, its pictures and why each landed where it did.
+"""The report: one HTML file that shows a clustering, its pictures, and why each is in its cluster.
 
-Data flows one way: model and pictures -> `collect` (all that is computed) -> `payload` (numbers and sprite
-sheets, packed) -> `page` (one file) -> the browser, which draws and warps by itself. See docs/report.md.
+Data flow one way: model and pictures -> `collect` (everything that is computed) -> `payload`
+(numbers and sprite sheets, packed) -> `page` (one file) -> the browser, which draws and warps by
+itself. See docs/report.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from dikmeans._typing import PathLike
 from dikmeans.datasets import ImageSet
-from dikmeans.datasets.errors import missing_extra
+from dikmeans.errors import MissingExtraError
 from dikmeans.io.atomic import atomic_write
-from dikmeans.report.collect import collect
+from dikmeans.kmeans.shard import Assignment
+from dikmeans.report.collect import ReportProgress, collect_contents
 from dikmeans.report.page import build_page
 from dikmeans.report.payload import pack
+
+if TYPE_CHECKING:
+    from dikmeans.estimator import DIKMeans
 
 __all__ = ["write_report"]
 
 
 def write_report(
-    path: Any,
-    model: Any,
+    path: PathLike,
+    model: DIKMeans,
     image_set: ImageSet,
     *,
+    assignment: Assignment | None = None,
     max_pictures: int = 2000,
     title: str | None = None,
-    progress: Callable[[float, str], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Path:
     """Write the interactive report of a clustering: one HTML file that needs no network.
 
     Parameters
     ----------
     path : str or path-like
-        Where the page goes; a file that is there is replaced once the new one is complete.
+        Where the page goes; an existing file is replaced once the new one is complete.
     model : DIKMeans
         A fitted model.
     image_set : ImageSet
-        The pictures to show: those the model was fitted on, or others of their size.
+        The pictures to show: those the model was fitted on, or others of the same size.
+    assignment : Assignment, optional
+        The assignment of these pictures. For those the model was fitted on pass
+        ``model.assignment_``, and they are not aligned again. By default ``model.assign(images)``.
     max_pictures : int, default=2000
-        Of more pictures than this a sample is shown, the same share of each cluster, and the page says so.
-        Sizes, costs and the confusion matrix always count all pictures.
+        If there are more pictures than this, the page shows a sample, the same share of each
+        cluster, and says so. Sizes, costs and the confusion matrix always count all pictures.
     title : str, optional
         By default the title of the image set.
     progress : callable, optional
-        Called with a fraction and what is being done.
+        Called with the fraction that is done and the name of the next step.
 
     Returns
     -------
@@ -55,14 +64,19 @@ def write_report(
         raise ValueError(f"max_pictures={max_pictures!r}: at least one picture must be shown.")
     if len(image_set) == 0:
         raise ValueError("There are no pictures to report on: the image set is empty.")
+    if assignment is not None and len(assignment.labels) != len(image_set):
+        raise ValueError(
+            f"assignment is of {len(assignment.labels)} pictures, but the image set has "
+            f"{len(image_set)}."
+        )
     try:
-        import PIL  # noqa: F401 -- said before a minute of work, not after it
+        import PIL  # noqa: F401 -- checked before the work begins, not after it
     except ImportError as error:
-        raise missing_extra("pillow", "images", "The report") from error
+        raise MissingExtraError("pillow", "images", "The report") from error
     tell = progress or (lambda fraction, text: None)
-    findings = collect(model, image_set, max_pictures, tell)
+    contents = collect_contents(model, image_set, assignment, max_pictures, tell)
     tell(0.95, "writing the page")
-    page = build_page(pack(findings, image_set, title or image_set.card.title))
+    page = build_page(pack(contents, image_set, title or image_set.card.title))
     path = Path(path)
     with atomic_write(path) as stream:
         stream.write(page.encode())

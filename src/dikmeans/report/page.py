@@ -1,8 +1,8 @@
-"""The page: template, style, scripts and data, put together into one file that may load nothing else.
+"""The page: template, style, scripts and data in one file that loads nothing else.
 
-A content security policy in the page forbids every request, and every script and style but the two that are
-named by their hash. The data are JSON in which `<` is written as an escape, so that no name of a file,
-whatever it contains, can end the element it stands in.
+A content security policy in the page forbids every request, and every script and style except the
+two that it names by their hash. The data are JSON in which `<` is escaped, so that no file name,
+whatever it contains, can end the element that holds it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import hashlib
 import html
 import json
 from importlib.resources import files
-from typing import Any
 
-# In this order: later ones use what earlier ones define.
+from dikmeans._typing import JSON
+
+# In this order: a script uses what those before it define.
 SCRIPTS = (
     "data.js",
     "warp.js",
@@ -28,7 +29,7 @@ SCRIPTS = (
 )
 
 
-def build_page(payload: dict[str, Any]) -> str:
+def build_page(payload: JSON) -> str:
     """The whole HTML file."""
     assets = files(__package__) / "assets"
     style = (assets / "report.css").read_text("utf-8")
@@ -38,7 +39,7 @@ def build_page(payload: dict[str, Any]) -> str:
         f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
     data = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # surrogates stand for bytes of file names that are no text; a page can only hold text
+    # file names may contain bytes that are not text, as surrogates; a page can only hold text
     data = data.encode("utf-8", "replace").decode().replace("<", "\\u003c")
     page = (assets / "report.html").read_text("utf-8")
     parts = {

@@ -1,178 +1,178 @@
-"""Findings as the page wants them: plain numbers and texts, arrays in base64, pictures in sprite sheets.
+"""The contents of a report as the page reads them: JSON with arrays in base64 and sprite sheets.
 
-Arrays travel as little-endian bytes; `decode` in assets/data.js is the other end of `_packed`.
+Arrays are little-endian bytes; `decode` in assets/data.js is the inverse of `_packed`.
 """
 
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dikmeans._typing import JSON, Array, FloatArray
 from dikmeans.datasets import ImageSet
-from dikmeans.report.collect import Findings
+from dikmeans.evaluation.metrics import confusion, scores
+from dikmeans.registration.result import Alignments
+from dikmeans.report.collect import ReportContents, cluster_means
+from dikmeans.report.explanations import explain_phase
 from dikmeans.report.sprites import make_sheets, tone_of, viewable
 
-# What `dikmeans.kmeans.run` calls the phase that sees all pictures.
-LAST_PHASE = "all images"
+if TYPE_CHECKING:
+    from dikmeans.estimator import DIKMeans
 
 
-def pack(findings: Findings, image_set: ImageSet, title: str) -> dict[str, Any]:
+def pack(contents: ReportContents, image_set: ImageSet, title: str) -> JSON:
     """The object that the page embeds as JSON."""
-    model = findings.model
-    as_shown = _as_shown(findings, image_set)
-    pictures = viewable(as_shown)
+    model, assignment = contents.model, contents.assignment
+    drawn = _drawn_pictures(contents, image_set)
+    pictures = viewable(drawn)
     tone = tone_of(pictures)
     rows, columns = pictures.shape[1:3]
-    family = findings.candidates[0].warp
+    warp = contents.candidates[0].warp
+    prototype_sizes = np.bincount(assignment.prototypes, minlength=len(model.prototypes_))
     return {
         "title": title,
         "version": version("dikmeans"),
         "card": asdict(image_set.card),
-        "total": len(findings.labels),
+        "total": len(image_set),
         "shape": [rows, columns, 3 if pictures.ndim == 4 else 1],
         "averaged": image_set.images.ndim == 4 and image_set.images.shape[3] not in (1, 3),
-        "frame": {"scale": family.grid.scale, "offset": family.grid.offset},
+        "frame": {"scale": warp.grid.scale, "offset": warp.grid.offset},
         "tone": asdict(tone),
-        "border": model.border,
+        "border": model.preprocessing_.border,
         "warp": model.warp,
         "direction": model.direction,
-        "energy": float(findings.energies.mean()),
-        "distortion": float(findings.own_cost.sum()),
-        "choices": [asdict(choice) for choice in findings.choices],
+        "energy": contents.energy,
+        "inertia": float(assignment.costs.sum()),
+        "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
-        "clusters": _clusters(findings),
-        "forms": {
-            "pictures": _quantised(viewable(model.prototypes_)),
+        "clusters": _clusters(contents),
+        "prototypes": {
+            "pictures": _quantized(viewable(model.prototypes_)),
             "cluster": model.prototype_clusters_.tolist(),
-            "size": findings.form_sizes.tolist(),
+            "size": prototype_sizes.tolist(),
         },
-        "baseline": _baseline(findings),
+        "baseline": _baseline(contents),
         "classes": list(image_set.class_names) if image_set.labels is not None else None,
-        "agreement": _agreement(findings),
-        "pictures": _pictures(findings, image_set, as_shown),
-        "candidates": [_candidate(findings, rank) for rank in range(len(findings.candidates))],
-        "centres": _packed(family.expansion(family.identity).centres, "<f4"),
-        "maps": [
-            {"title": panel.title, "note": panel.note, "xy": _packed(panel.xy, "<f4")}
-            for panel in findings.maps
-        ],
-        "mapNote": findings.map_note,
+        "agreement": _agreement(contents, image_set),
+        "pictures": _pictures(contents, image_set, drawn),
+        "candidates": [_candidate(alignments) for alignments in contents.candidates],
+        "centers": _packed(warp.expansion(warp.identity)[0], "<f4"),
+        "map": _packed(contents.positions, "<f4"),
         "sheets": make_sheets(tone.to_bytes(pictures)),
     }
 
 
-def _history(model: Any) -> dict[str, Any]:
-    """The course of the fit, as mean costs: before its last phase it may have worked on a sample."""
-    iterations, total = model.history_.iterations, max(1, len(model.labels_))
-    sample = min(total, model._plan().search_size)
-    seen = [total if iteration.phase == LAST_PHASE else sample for iteration in iterations]
+def _history(model: DIKMeans) -> JSON:
+    """The course of the fit: for each iteration its phase and the mean cost of a picture."""
+    schedule = model.schedule_for(len(model.labels_), model.image_shape_)
+    words = {phase.name: explain_phase(phase) for phase in schedule.phases}
+    records = model.history_.iterations
     return {
-        "phases": [iteration.phase for iteration in iterations],
-        "cost": [i.distortion / n for i, n in zip(iterations, seen, strict=True)],
+        "phases": [words.get(record.phase, record.phase) for record in records],
+        "cost": [record.inertia / record.n_images for record in records],
         "stopped": model.history_.stopped,
     }
 
 
-def _clusters(findings: Findings) -> list[dict[str, Any]]:
+def _clusters(contents: ReportContents) -> list[JSON]:
     """Size and mean costs of each cluster, over all pictures."""
-    clusters = []
-    for k in range(findings.model.n_clusters):
-        mine = findings.labels == k
-        size = int(mine.sum())
-        cost = float(findings.own_cost[mine].mean()) if size else None
-        bending = float(findings.own_bending[mine].mean()) if size else None
-        clusters.append({"size": size, "cost": cost, "bending": bending})
-    return clusters
+    labels, n_clusters = contents.assignment.labels, contents.model.n_clusters
+    sizes = np.bincount(labels, minlength=n_clusters)
+    mean_costs = cluster_means(contents.assignment.costs, labels, n_clusters)
+    return [
+        {"size": int(size), "cost": _number(cost), "bending": _number(bending)}
+        for size, cost, bending in zip(sizes, mean_costs, contents.mean_bending, strict=True)
+    ]
 
 
-def _baseline(findings: Findings) -> dict[str, Any] | None:
-    baseline, k = findings.baseline, findings.model.n_clusters
+def _baseline(contents: ReportContents) -> JSON | None:
+    baseline, n_clusters = contents.baseline, contents.model.n_clusters
     if baseline is None:
         return None
-    same = findings.labels == baseline.labels
     return {
-        "centroids": _quantised(viewable(baseline.centroids)),
-        "sizes": np.bincount(baseline.labels, minlength=k).tolist(),
-        "shared": np.bincount(findings.labels[same], minlength=k).tolist(),
-        "cost": [None if np.isnan(cost) else float(cost) for cost in baseline.mean_cost],
-        "distortion": baseline.distortion,
+        "centroids": _quantized(viewable(baseline.centroids)),
+        "sizes": np.bincount(baseline.labels, minlength=n_clusters).tolist(),
+        "inertia": baseline.inertia,
     }
 
 
-def _agreement(findings: Findings) -> dict[str, Any] | None:
-    agreement = findings.agreement
-    if agreement is None:
+def _agreement(contents: ReportContents, image_set: ImageSet) -> JSON | None:
+    """How clusters and given classes agree, counted over all pictures."""
+    if image_set.labels is None:
         return None
-    found = agreement.confusion
+    labels, baseline = contents.assignment.labels, contents.baseline
+    matrix = confusion(image_set.labels, labels)
     return {
-        "counts": found.counts.tolist(),
-        "classes": found.classes.tolist(),
-        "clusters": found.clusters.tolist(),
-        "matched": found.n_matched,
-        "scores": agreement.scores,
-        "baselineScores": agreement.baseline_scores,
+        "counts": matrix.counts.tolist(),
+        "classes": matrix.classes.tolist(),
+        "clusters": matrix.clusters.tolist(),
+        "matched": matrix.n_matched,
+        "scores": scores(image_set.labels, labels),
+        "baselineScores": baseline and scores(image_set.labels, baseline.labels),
     }
 
 
-def _as_shown(findings: Findings, image_set: ImageSet) -> np.ndarray:
-    """The pictures of the report: as given if the model does no more than scale them, else as it sees them.
+def _drawn_pictures(contents: ReportContents, image_set: ImageSet) -> FloatArray:
+    """The pictures as given, if preprocessing does no more than scale them; else preprocessed.
 
-    A centroid fits the latter, and a residual must be the one that was computed.
+    Centroids fit the preprocessed ones, and a residual must be the one that was computed.
     """
-    if findings.model.preprocessing_.only_scales:
-        return image_set.images[findings.shown]
-    seen = findings.candidates[0].image
-    peaks = np.abs(seen.reshape(len(seen), -1)).max(
-        axis=1
-    )  # equally bright, else most would be pale
-    return seen / np.where(peaks > 0, peaks, 1.0).reshape(-1, *[1] * (seen.ndim - 1))
+    if contents.model.preprocessing_.only_scales:
+        return image_set.images[contents.shown]
+    preprocessed = contents.candidates[0].image
+    # equally bright: otherwise the brightest picture makes most of them pale
+    peaks = np.abs(preprocessed.reshape(len(preprocessed), -1)).max(axis=1)
+    scale = np.where(peaks > 0, peaks, 1.0)
+    return preprocessed / scale.reshape(-1, *[1] * (preprocessed.ndim - 1))
 
 
-def _pictures(findings: Findings, image_set: ImageSet, as_shown: np.ndarray) -> dict[str, Any]:
+def _pictures(contents: ReportContents, image_set: ImageSet, drawn: FloatArray) -> JSON:
     """What is known about each picture shown."""
-    shown = findings.shown
-    values = np.asarray(as_shown, dtype=np.float64).reshape(len(shown), -1)
-    energies = (values**2).sum(axis=1)
-    seen = findings.candidates[0].image.reshape(len(shown), -1)
-    norms = np.linalg.norm(seen, axis=1)
+    shown = contents.shown
+    drawn_norms, norms = (
+        np.linalg.norm(pictures.reshape(len(shown), -1).astype(np.float64), axis=1)
+        for pictures in (drawn, contents.candidates[0].image)
+    )
     return {
         "index": shown.tolist(),
         "names": [image_set.names[i] for i in shown],
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
-        "costs": _packed(findings.costs, "<f4"),
-        # from a picture as it is shown to the picture as the model sees it
-        "gain": _packed(norms / np.sqrt(np.where(energies > 0, energies, 1.0)), "<f4"),
+        "costs": _packed(contents.costs, "<f4"),
+        # factor from a picture as it is drawn to the picture as it is compared
+        "gain": _packed(norms / np.where(drawn_norms > 0, drawn_norms, 1.0), "<f4"),
     }
 
 
-def _candidate(findings: Findings, rank: int) -> dict[str, str]:
-    """Each picture with its cluster of that rank: which form, its cost, and the warp written out."""
-    fits = findings.candidates[rank]
-    _, radial, affine = fits.warp.expansion(fits.parameters)
+def _candidate(alignments: Alignments) -> dict[str, str]:
+    """Each picture with its cluster of one rank: prototype, cost, and the warp written out."""
+    _, radial, affine = alignments.warp.expansion(alignments.parameters)
     return {
-        "cluster": _packed(fits.labels, "<u2"),
-        "form": _packed(fits.forms, "<u2"),
-        "cost": _packed(fits.cost, "<f4"),
-        "bending": _packed(fits.bending_cost, "<f4"),
-        "folded": _packed(fits.folded, "<f4"),
+        "cluster": _packed(alignments.labels, "<u2"),
+        "prototype": _packed(alignments.prototypes, "<u2"),
+        "cost": _packed(alignments.cost, "<f4"),
+        "bending": _packed(alignments.bending_cost, "<f4"),
+        "folded": _packed(alignments.folded, "<f4"),
         "warp": _packed(np.concatenate([radial, affine], axis=1), "<f4"),
     }
 
 
-def _quantised(pictures: np.ndarray) -> dict[str, Any]:
-    """Centroids or forms with sixteen bits a value: finer than anyone can see, half the size of floats."""
+def _number(value: float) -> float | None:
+    """A number as JSON has it: NaN is null."""
+    return None if math.isnan(value) else float(value)
+
+
+def _quantized(pictures: FloatArray) -> JSON:
+    """Pictures with 16 bits per value: finer than anyone can see, half the size of floats."""
     low, high = float(pictures.min()), float(pictures.max())
     high = high if high > low else low + 1
-    return {
-        "low": low,
-        "high": high,
-        "values": _packed(np.rint((pictures - low) * (65535 / (high - low))), "<u2"),
-    }
+    levels = np.rint((pictures - low) * (65535 / (high - low)))
+    return {"low": low, "high": high, "values": _packed(levels, "<u2")}
 
 
-def _packed(array: np.ndarray, kind: str) -> str:
-    return base64.b64encode(np.ascontiguousarray(array).astype(kind).tobytes()).decode()
+def _packed(array: Array, dtype: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).astype(dtype).tobytes()).decode()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-# A page with more pixels than this takes long to open; pictures of 28 x 28 are far from it.
+from dikmeans._typing import IntArray
+
+# A page with more pixels than this takes long to open; 2,000 pictures of 28 x 28 have 1.6 million.
 PIXEL_BUDGET = 40_000_000
 
 
-def choose_shown(labels: np.ndarray, max_pictures: int, n_pixels: int) -> np.ndarray:
+def choose_shown(labels: IntArray, max_pictures: int, n_pixels: int) -> IntArray:
     """Sorted indices of the pictures to show: all, or a random sample stratified by cluster.
 
-    Every cluster gives the same share, rounded, and at least one picture as far as the limit allows. The
-    sample depends on nothing but the labels and the limit.
+    The share of shown pictures is the same in every cluster, up to rounding, and every cluster has
+    at least one if the limit allows it. The same labels and limit always give the same sample.
 
     Parameters
     ----------
@@ -31,13 +33,12 @@ def choose_shown(labels: np.ndarray, max_pictures: int, n_pixels: int) -> np.nda
     n = len(labels)
     if n <= limit:
         return np.arange(n)
-    rng = np.random.default_rng(0)
-    shuffled = rng.permutation(n)
-    # In each cluster the r-th of m members, in random order, has the place (r + 1/2) / m: the first places of
-    # all are an even share of each cluster. The first member of a cluster comes before all others.
-    places = np.empty(n)
+    shuffled = np.random.default_rng(0).permutation(n)
+    # The r-th of a cluster's m members, in random order, has rank (r + 1/2) / m: the lowest ranks
+    # of all are the same share of each cluster. The first member of a cluster precedes all others.
+    ranks = np.empty(n)
     for k in np.unique(labels):
         members = shuffled[labels[shuffled] == k]
-        places[members] = (np.arange(len(members)) + 0.5) / len(members)
-        places[members[0]] -= 1
-    return np.sort(np.argsort(places, kind="stable")[:limit])
+        ranks[members] = (np.arange(len(members)) + 0.5) / len(members)
+        ranks[members[0]] -= 1
+    return np.sort(np.argsort(ranks, kind="stable")[:limit])

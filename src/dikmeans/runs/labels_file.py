@@ -1,7 +1,8 @@
-"""``labels.csv``: a line an image with its file, cluster, cost, and margin to the second choice.
+"""``labels.csv``: one line per image with its file, cluster, prototype, cost and margin.
 
-Names may hold anything a file system allows (commas, quotes, line breaks, bytes that are no UTF-8) and come
-back as they were: strings are always quoted, odd bytes are kept by Python's "surrogateescape".
+Names may hold anything a file system allows (commas, quotes, line breaks, bytes that are not UTF-8)
+and come back unchanged: strings are always quoted, and other bytes are kept by Python's
+"surrogateescape".
 """
 
 from __future__ import annotations
@@ -12,58 +13,93 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dikmeans.kmeans.assignment import Assignments
+import numpy as np
 
-HEADER = ("file", "cluster", "cost", "margin")
+from dikmeans._typing import IntArray
+from dikmeans.kmeans.shard import Assignment
+
 _DIGITS = 6
 _UNKNOWN = ""
 
 
 class LabelRow(NamedTuple):
-    """What is known of one image.
+    """What is known about one image.
 
     Attributes
     ----------
     file : str
         Name within the input.
     cluster : int
+    prototype : int
+        Number of the nearest prototype within the cluster, from 0.
     cost : float
-        Of the alignment with its centroid.
+        Cost of the alignment with that prototype.
     margin : float
-        How much more the second choice costs; NaN if there is one cluster only.
+        How much more the second-best cluster costs; NaN if there is only one cluster.
     """
 
     file: str
     cluster: int
+    prototype: int
     cost: float
     margin: float
 
 
-def label_rows(names: Sequence[str], assignments: Assignments) -> list[LabelRow]:
-    """Rows of a csv from what a model says of images."""
-    return [
-        LabelRow(name, int(cluster), _rounded(cost), _rounded(margin))
-        for name, cluster, cost, margin in zip(names, *assignments, strict=True)
-    ]
+HEADER = ",".join(LabelRow._fields)
 
 
-def rows_as_csv(rows: Iterable[LabelRow]) -> bytes:
-    """Rows as the content of a csv file.
+def prototype_numbers(prototype_clusters: IntArray) -> IntArray:
+    """The number of each prototype within its cluster, from the (sorted) clusters of all.
 
     Examples
     --------
-    >>> print(rows_as_csv([LabelRow("a, b.png", 3, 0.25, 0.5)]).decode())
-    file,cluster,cost,margin
-    "a, b.png",3,0.25,0.5
+    >>> prototype_numbers(np.array([0, 0, 1])).tolist()
+    [0, 1, 0]
+    """
+    first = np.searchsorted(prototype_clusters, prototype_clusters)
+    return np.arange(len(prototype_clusters)) - first
+
+
+def label_rows(
+    names: Sequence[str], assignment: Assignment, prototype_clusters: IntArray
+) -> list[LabelRow]:
+    """One row per image.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the images.
+    assignment : Assignment
+        Of the images, in the same order.
+    prototype_clusters : int array of shape (M,)
+        As in `DIKMeans.prototype_clusters_`.
+    """
+    columns = (
+        names,
+        assignment.labels.tolist(),
+        prototype_numbers(prototype_clusters)[assignment.prototypes].tolist(),
+        map(_round, assignment.costs),
+        map(_round, assignment.margins),
+    )
+    return [LabelRow(*row) for row in zip(*columns, strict=True)]
+
+
+def rows_as_csv(rows: Iterable[LabelRow]) -> bytes:
+    """The content of a CSV file with these rows.
+
+    Examples
+    --------
+    >>> print(rows_as_csv([LabelRow("a, b.png", 3, 0, 0.25, 0.5)]).decode())
+    file,cluster,prototype,cost,margin
+    "a, b.png",3,0,0.25,0.5
     <BLANKLINE>
     """
     text = io.StringIO(newline="")
-    text.write(",".join(HEADER) + "\n")
-    # Quoted in any case: Python 3.11 would leave a lone carriage return bare, and then not read it.
+    text.write(HEADER + "\n")
+    # Always quoted: Python 3.11 would leave a lone carriage return bare, and then not read it.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for row in rows:
-        margin = _UNKNOWN if math.isnan(row.margin) else row.margin
-        writer.writerow((row.file, row.cluster, row.cost, margin))
+        writer.writerow((*row[:-1], _UNKNOWN if math.isnan(row.margin) else row.margin))
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 
@@ -71,27 +107,22 @@ def rows_from_csv(content: bytes) -> list[LabelRow]:
     """The inverse of `rows_as_csv`; ValueError for anything else."""
     text = content.decode("utf-8", "surrogateescape")
     try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        header, *lines = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    if not lines or tuple(lines[0]) != HEADER:
-        raise ValueError(f"its first line is not {','.join(HEADER)}")
-    rows = []
-    for number, line in enumerate(lines[1:], start=1):
-        try:
-            file, cluster, cost, margin = line
-            rows.append(
-                LabelRow(
-                    file,
-                    int(cluster),
-                    float(cost),
-                    math.nan if margin == _UNKNOWN else float(margin),
-                )
-            )
-        except ValueError as error:
-            raise ValueError(f"row {number} is {','.join(line)[:80]!r}") from error
-    return rows
+    if ",".join(header) != HEADER:
+        raise ValueError(f"its first line is not {HEADER}")
+    return [_parse(number, line) for number, line in enumerate(lines, start=1)]
 
 
-def _rounded(value: float) -> float:
+def _parse(number: int, line: Sequence[str]) -> LabelRow:
+    try:
+        file, cluster, prototype, cost, margin = line
+        distance = math.nan if margin == _UNKNOWN else float(margin)
+        return LabelRow(file, int(cluster), int(prototype), float(cost), distance)
+    except ValueError as error:
+        raise ValueError(f"row {number} is {','.join(line)[:80]!r}") from error
+
+
+def _round(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")

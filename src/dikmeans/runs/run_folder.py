@@ -2,14 +2,14 @@
 
     RUN/
       model.safetensors   the fitted model
-      labels.csv          file, cluster, cost, margin to the second choice
-      centroids/          the centroids as pictures, numbered as the clusters
+      labels.csv          file, cluster, prototype, cost, margin to the second-best cluster
+      centroids/          the prototypes as pictures, numbered by cluster
       run.json            parameters, versions, history, and where the images came from
-      report.html         if it was asked for
+      report.html         the report, once it was made
 
-A run is written whole or not at all: beside its place first, flushed to the disk, then renamed. What is
-replaced stays until the new run is complete. When read, a run is checked: a missing, cut or foreign file is
-refused by name.
+A run appears whole or not at all: it is written under another name beside its place, flushed to the
+disk, then renamed. A run that is replaced stays until the new one is complete. Reading checks every
+file and names the one that is missing, damaged, or does not belong to the others.
 """
 
 from __future__ import annotations
@@ -19,62 +19,88 @@ import platform
 import warnings
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from types import UnionType
 
 import numpy as np
 
-from dikmeans.datasets import DataError, ImageSet, Source
+from dikmeans._typing import JSON, PathLike
+from dikmeans.datasets import DataError, ImageSet, ImageSource, UnknownNameError
+from dikmeans.errors import DikmeansError
+from dikmeans.estimator import DIKMeans
 from dikmeans.io.atomic import atomic_folder, check_can_make
-from dikmeans.io.model_file import ModelFileError, load_model
-from dikmeans.io.parameters import parameters_as_json, plain
-from dikmeans.kmeans import DIKMeans
-from dikmeans.kmeans.assignment import Assignments
-from dikmeans.runs.labels_file import LabelRow, label_rows, rows_as_csv, rows_from_csv
+from dikmeans.model_file import ModelFileError, encode_parameters, plain
+from dikmeans.runs.labels_file import (
+    LabelRow,
+    label_rows,
+    prototype_numbers,
+    rows_as_csv,
+    rows_from_csv,
+)
 from dikmeans.runs.picture_file import require_pillow, write_picture
 
-FORMAT = "dikmeans-run"
-VERSION = 1
-MODEL, LABELS, CENTROIDS, INFO, REPORT = (
-    "model.safetensors",
-    "labels.csv",
-    "centroids",
-    "run.json",
-    "report.html",
-)
-_OURS = {MODEL, LABELS, CENTROIDS, INFO, REPORT}
+FORMAT, VERSION = "dikmeans-run", 1
+MODEL, LABELS, CENTROIDS = "model.safetensors", "labels.csv", "centroids"
+INFO, REPORT = "run.json", "report.html"
+_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT}
 _LIBRARIES = ("dikmeans", "numpy", "scipy", "scikit-learn", "numba")
 
 
-class RunFolderError(ValueError):
-    """A folder that is not a run, is damaged, or must not be overwritten; or images that went away."""
+class RunFolderProblem(Enum):
+    """Why a folder cannot be used as a run; the value says what to do."""
+
+    NOT_A_RUN = "Open a folder that `write_run` has made."
+    DAMAGED = "Fit again."
+    OTHER_VERSION = "Update dikmeans, or fit again."
+    EXISTS = "Choose another path, or pass replace=True."
+    FOREIGN = "Choose another path, or move these files away."
+    IMAGES_UNREADABLE = "If they have moved, pass their new path; `predict` does not need them."
+    IMAGES_CHANGED = "Restore the old images, or fit again."
+
+
+class RunFolderError(DikmeansError, ValueError):
+    """A folder that is not a run, is damaged, must not be replaced, or has lost its images.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The folder.
+    problem : RunFolderProblem
+    reason : str
+        What is wrong; continues a sentence that begins with `path`.
+    """
+
+    def __init__(self, path: Path, problem: RunFolderProblem, reason: str):
+        self.path, self.problem, self.reason = path, problem, reason
+        super().__init__(f"{path} {reason.rstrip('.')}. {problem.value}")
 
 
 @dataclass(frozen=True, eq=False)
 class RunFolder:
-    """A run that was read from its folder.
+    """A run, as it was written or read.
 
     Attributes
     ----------
     path : pathlib.Path
     model : DIKMeans
     labels : list of LabelRow
-        A row an image, in the order of the images.
+        One row per image, in the order of the images.
     info : dict
         The content of ``run.json``.
-    source : Source
+    source : ImageSource
         Where the images come from.
     """
 
     path: Path
     model: DIKMeans
     labels: list[LabelRow]
-    info: dict[str, Any]
-    source: Source
+    info: JSON
+    source: ImageSource
 
     def load_images(self, name: str | None = None) -> ImageSet:
-        """The images of the run, read again.
+        """Load the images of the run again.
 
         Parameters
         ----------
@@ -84,86 +110,79 @@ class RunFolder:
         Raises
         ------
         RunFolderError
-            They are not there any more, or are not the ones that were clustered.
+            They cannot be read, or are not the ones that were clustered.
         """
-        source = self.source if name is None else replace(self.source, name=Source.of(name).name)
+        source = self.source
+        if name is not None:
+            source = replace(source, name=ImageSource.resolve(name).name)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", UserWarning
-                )  # all that was said when the run was made
+                # All of it was said when the run was made.
+                warnings.simplefilter("ignore", UserWarning)
                 images = source.load()
-        except (
-            DataError,
-            ValueError,
-            TypeError,
-        ) as error:  # options of the file may be no options at all
-            raise RunFolderError(
-                f"The images of {self.path} cannot be read again from {source.name}: {error} If they have "
-                "moved, say where they are now; if they are gone, the run can still be used to predict."
-            ) from error
-        recorded = self.info["input"]
+        # A ValueError or TypeError: the file may name options that do not exist.
+        except (DataError, ValueError, TypeError) as error:
+            is_gone = isinstance(error, UnknownNameError)
+            why = "which does not exist" if is_gone else f"which cannot be read again: {error}"
+            reason = f"was made from images in {source.name}, {why}"
+            raise RunFolderError(self.path, RunFolderProblem.IMAGES_UNREADABLE, reason) from error
         files = tuple(row.file for row in self.labels)
-        if images.names == files and images.checksum() == recorded["checksum"]:
+        if images.names == files and images.checksum() == self.info["input"]["checksum"]:
             return images
-        gone, new = set(files) - set(images.names), set(images.names) - set(files)
-        what = (
-            f"{len(gone)} of {len(files)} have gone and {len(new)} are new"
-            if gone or new
+        n_gone, n_new = len({*files} - {*images.names}), len({*images.names} - {*files})
+        change = (
+            f"{n_gone} of {len(files)} are gone and {n_new} are new"
+            if n_gone or n_new
             else "the names are the same, the pixels differ"
         )
-        raise RunFolderError(
-            f"The images in {source.name} are not the ones that {self.path} was made from: {what}. Put the "
-            "old ones back, or fit anew."
-        )
+        reason = f"was not made from the images that are now in {source.name}: {change}"
+        raise RunFolderError(self.path, RunFolderProblem.IMAGES_CHANGED, reason)
 
 
 def write_run(
-    path: Path,
+    path: PathLike,
     model: DIKMeans,
     images: ImageSet,
-    source: Source,
-    assignments: Assignments,
+    source: ImageSource,
     *,
     seconds: float,
     interrupted: bool = False,
-    force: bool = False,
-) -> None:
-    """Write a run, whole or not at all.
+    replace: bool = False,
+) -> RunFolder:
+    """Write a run, whole or not at all, and return it.
 
     Parameters
     ----------
-    path : path
+    path : path-like
         The folder to make.
     model : DIKMeans
-        Fitted on `images`.
+        Fitted on `images`; its ``assignment_`` becomes ``labels.csv``.
     images : ImageSet
-    source : Source
-        Where they came from.
-    assignments : Assignments
-        Of the images.
+    source : ImageSource
+        Where the images came from.
     seconds : float
-        How long the fit took.
-    interrupted : bool
-        Whether it was stopped before its end.
-    force : bool
-        Replace a run that is there already.
+        Duration of the fit.
+    interrupted : bool, default=False
+        Whether the fit was stopped before its end.
+    replace : bool, default=False
+        Replace a run that exists already.
 
     Raises
     ------
     RunFolderError
-        There is a run already, or something that is no run.
+        There is a run already, or a folder that is not a run.
     """
-    path = check_place(path, force=force)
-    info = {
+    place = check_place(path, replace=replace)
+    rows = label_rows(images.names, model.assignment_, model.prototype_clusters_)
+    info: JSON = {
         "format": FORMAT,
         "version": VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
         "interrupted": interrupted,
-        "parameters": parameters_as_json(model),
-        "distortion": float(model.inertia_),
-        "sizes": np.bincount(assignments.labels, minlength=model.n_clusters).tolist(),
+        "parameters": encode_parameters(model),
+        "inertia": float(model.inertia_),
+        "sizes": np.bincount(model.labels_, minlength=model.n_clusters).tolist(),
         "history": asdict(model.history_),
         "input": {
             **source.to_json(),
@@ -177,161 +196,159 @@ def write_run(
             **{name: version(name) for name in _LIBRARIES},
         },
     }
-    with atomic_folder(path, replace=force) as folder:
+    # ASCII only: a path may hold bytes that are not UTF-8.
+    text = json.dumps(info, indent=2, default=plain)
+    with atomic_folder(place, replace=replace) as folder:
         model.save(folder / MODEL)
-        (folder / LABELS).write_bytes(rows_as_csv(label_rows(images.names, assignments)))
+        (folder / LABELS).write_bytes(rows_as_csv(rows))
         (folder / CENTROIDS).mkdir()
-        for (cluster, form), picture in zip(
-            number_forms(model.prototype_clusters_), model.prototypes_, strict=True
+        numbers = prototype_numbers(model.prototype_clusters_)
+        for cluster, number, picture in zip(
+            model.prototype_clusters_, numbers, model.prototypes_, strict=True
         ):
-            write_picture(
-                folder / CENTROIDS / centroid_name(cluster, model.n_clusters, form), picture
-            )
-        # plain ASCII: a path may hold bytes that are no UTF-8
-        (folder / INFO).write_text(json.dumps(info, indent=2, default=plain) + "\n", "ascii")
+            file = prototype_file(int(cluster), int(number), model.n_clusters)
+            write_picture(folder / CENTROIDS / file, picture)
+        (folder / INFO).write_text(text + "\n", "ascii")
+    return RunFolder(Path(path).expanduser(), model, rows, json.loads(text), source)
 
 
-def number_forms(clusters: np.ndarray) -> list[tuple[int, int]]:
-    """The cluster of each form, and its number within it, from the clusters of all.
-
-    Examples
-    --------
-    >>> number_forms(np.array([0, 0, 1]))
-    [(0, 0), (0, 1), (1, 0)]
-    """
-    within = np.arange(len(clusters)) - np.searchsorted(clusters, clusters)
-    return list(zip(clusters.tolist(), within.tolist(), strict=True))
-
-
-def centroid_name(cluster: int, n_clusters: int, form: int = 0) -> str:
-    """File name of a centroid, or of a further form; as many digits as the last needs, so that clusters sort.
+def prototype_file(cluster: int, number: int, n_clusters: int) -> str:
+    """File name of a prototype's picture, padded with zeros so that clusters sort.
 
     Examples
     --------
-    >>> centroid_name(3, 12), centroid_name(3, 12, form=1)
-    ('cluster-03.png', 'cluster-03_form-2.png')
+    >>> prototype_file(3, 0, n_clusters=12), prototype_file(3, 1, n_clusters=12)
+    ('cluster-03.png', 'cluster-03_prototype-1.png')
     """
-    further = f"_form-{form + 1}" if form else ""
+    further = f"_prototype-{number}" if number else ""
     return f"cluster-{cluster:0{len(str(n_clusters - 1))}d}{further}.png"
 
 
-def check_place(path: Path, *, force: bool) -> Path:
-    """The place for a new run as an absolute path, if one may be written there.
+def check_place(path: PathLike, *, replace: bool) -> Path:
+    """The absolute path of a new run, if it can be written there.
 
-    Meant to be called before the work: what would fail at its end is better known at its beginning.
+    Call it before the work too, so that nobody waits for a fit that cannot be saved.
 
     Raises
     ------
     RunFolderError
-        Something is there already: a run, without `force`; or files that are not of a run, which are never
-        deleted.
+        Something is there already: a run, without `replace`; or files that are not part of a run,
+        which are never deleted.
     OSError
         Nothing can be written there.
-    ImportError
-        The library that writes the centroids' pictures is missing.
+    MissingExtraError
+        Pillow, which writes the pictures, is not installed.
     """
-    place = Path(path).expanduser().resolve()
+    path = Path(path)
+    place = path.expanduser().resolve()
     if place.exists() and not place.is_dir():
-        raise RunFolderError(f"{path} is a file; a run is a folder. Choose another name.")
-    found = {entry.name for entry in place.iterdir()} if place.is_dir() else set()
-    if found and not force:
-        raise RunFolderError(
-            f"{path} exists already. Choose another name, or pass --force to replace it."
-        )
-    if found and (INFO not in found or found - _OURS):
-        foreign = sorted(found - _OURS) or sorted(found)
-        raise RunFolderError(
-            f"{path} is not replaced: it holds {foreign[0]!r}"
-            + (f" and {len(foreign) - 1} more" if len(foreign) > 1 else "")
-            + ", which no run would write. Choose another name, or move it away."
-        )
+        reason = "is a file; a run is a folder"
+        raise RunFolderError(path, RunFolderProblem.FOREIGN, reason)
+    entries = {entry.name for entry in place.iterdir()} if place.is_dir() else set()
+    if entries and not replace:
+        raise RunFolderError(path, RunFolderProblem.EXISTS, "exists already")
+    if entries and (INFO not in entries or entries - _ENTRIES_OF_A_RUN):
+        foreign = sorted(entries - _ENTRIES_OF_A_RUN) or sorted(entries)
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        reason = f"is not replaced: it holds {foreign[0]!r}{more}, which is not part of a run"
+        raise RunFolderError(path, RunFolderProblem.FOREIGN, reason)
     check_can_make(place)
     require_pillow()
     return place
 
 
-def open_run(path: Any) -> RunFolder:
+def open_run(path: PathLike) -> RunFolder:
     """Read a run.
 
     Parameters
     ----------
-    path : path
+    path : path-like
         A folder written by `write_run`.
 
     Raises
     ------
     RunFolderError
-        It is no run, or damaged; says which file.
+        It is not a run, or it is damaged; the reason names the file.
     """
     path = Path(path).expanduser()
     if not path.is_dir():
-        what = "is a file, not a run folder" if path.exists() else "does not exist"
-        raise RunFolderError(f"{path} {what}. Make a run with: dikmeans fit INPUT -k K -o {path}")
+        reason = "is a file; a run is a folder" if path.exists() else "does not exist"
+        raise RunFolderError(path, RunFolderProblem.NOT_A_RUN, reason)
     info, source = _read_info(path)
     try:
-        model = load_model(DIKMeans, path / MODEL)
+        model = DIKMeans.load(path / MODEL)
     except (ModelFileError, OSError) as error:
-        raise _damaged(path / MODEL, error) from error
+        raise _damaged(path, MODEL, error) from error
     try:
         rows = rows_from_csv((path / LABELS).read_bytes())
     except (ValueError, OSError) as error:
-        raise _damaged(path / LABELS, error) from error
-    if not rows or [row.cluster for row in rows] != model.labels_.tolist():
-        raise _damaged(path / LABELS, f"its {len(rows)} rows are not the labels of {MODEL}")
+        raise _damaged(path, LABELS, error) from error
+    if not rows or not _are_labels_of(model, rows):
+        raise _damaged(path, LABELS, f"its {len(rows)} rows are not the labels of {MODEL}")
     if info["input"]["n_images"] != len(rows) or info["input"]["shape"] != list(model.image_shape_):
-        raise _damaged(path / INFO, f"its images are not those of {MODEL}")
+        raise _damaged(path, INFO, f"its images are not those of {MODEL}")
     return RunFolder(path, model, rows, info, source)
 
 
-def _read_info(path: Path) -> tuple[dict[str, Any], Source]:
-    place = path / INFO
-    try:
-        info = json.loads(place.read_text("utf-8"))
-        known = isinstance(info, dict) and info.get("format") == FORMAT
-        if known and info.get("version") != VERSION:
-            raise RunFolderError(
-                f"{place} has run format version {info.get('version')}; this dikmeans {version('dikmeans')} "
-                f"reads version {VERSION}. Update dikmeans, or fit anew."
-            )
-        if not known:
-            raise ValueError("it does not describe a run")
-        _check_entries(info, _ENTRIES)
-        _check_entries(info["input"], _INPUT_ENTRIES)
-        return info, Source.from_json(info["input"])
-    except RunFolderError:
-        raise
-    except FileNotFoundError as error:
-        raise RunFolderError(f"{path} is not a run: there is no {INFO} in it.") from error
-    except (ValueError, TypeError, OSError, RecursionError) as error:
-        raise _damaged(place, error) from error
+def _are_labels_of(model: DIKMeans, rows: list[LabelRow]) -> bool:
+    """Whether rows have the clusters and prototypes that the model has assigned."""
+    numbers = prototype_numbers(model.prototype_clusters_)[model.assignment_.prototypes]
+    assigned = list(zip(model.labels_.tolist(), numbers.tolist(), strict=True))
+    return [(row.cluster, row.prototype) for row in rows] == assigned
 
 
-_ENTRIES: dict[str, Any] = {
+_ENTRIES: dict[str, type | UnionType] = {
     "created": str,
     "seconds": int | float,
     "interrupted": bool,
     "parameters": dict,
-    "distortion": int | float,
+    "inertia": int | float,
     "sizes": list,
     "history": dict,
     "input": dict,
 }
-_INPUT_ENTRIES: dict[str, Any] = {"title": str, "n_images": int, "shape": list, "checksum": str}
+_INPUT_ENTRIES: dict[str, type | UnionType] = {
+    "title": str,
+    "n_images": int,
+    "shape": list,
+    "checksum": str,
+}
 
 
-def _check_entries(found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    for name, kind in wanted.items():
-        if name not in found:
+def _read_info(path: Path) -> tuple[JSON, ImageSource]:
+    try:
+        info = json.loads((path / INFO).read_text("utf-8"))
+        if not isinstance(info, dict) or info.get("format") != FORMAT:
+            raise ValueError("it does not describe a run")
+        if info.get("version") != VERSION:
+            reason = (
+                f"has version {info.get('version')} of the run format; dikmeans "
+                f"{version('dikmeans')} reads version {VERSION}"
+            )
+            raise RunFolderError(path, RunFolderProblem.OTHER_VERSION, reason)
+        _check_entries(info, _ENTRIES)
+        _check_entries(info["input"], _INPUT_ENTRIES)
+        return info, ImageSource.from_json(info["input"])
+    except RunFolderError:
+        raise
+    except FileNotFoundError as error:
+        reason = f"is not a run: there is no {INFO} in it"
+        raise RunFolderError(path, RunFolderProblem.NOT_A_RUN, reason) from error
+    except (ValueError, TypeError, OSError, RecursionError) as error:
+        raise _damaged(path, INFO, error) from error
+
+
+def _check_entries(record: JSON, expected: dict[str, type | UnionType]) -> None:
+    for name, kind in expected.items():
+        if name not in record:
             raise ValueError(f"its entry {name!r} is missing")
-        if not isinstance(found[name], kind):
-            raise ValueError(f"its entry {name!r} is {str(found[name])[:40]!r}")
+        if not isinstance(record[name], kind):
+            raise ValueError(f"its entry {name!r} is {str(record[name])[:40]!r}")
 
 
-def _damaged(place: Path, why: object) -> RunFolderError:
-    if isinstance(why, FileNotFoundError):
-        return RunFolderError(
-            f"The run {place.parent} is damaged: {place.name} is missing. Fit anew."
-        )
-    return RunFolderError(
-        f"The run {place.parent} is damaged: {place.name} cannot be used: {why} Fit anew."
-    )
+def _damaged(path: Path, file: str, cause: Exception | str) -> RunFolderError:
+    if isinstance(cause, FileNotFoundError):
+        return RunFolderError(path, RunFolderProblem.DAMAGED, f"is damaged: {file} is missing")
+    why = cause.reason if isinstance(cause, ModelFileError) else cause
+    reason = f"is damaged: {file} cannot be used: {why}"
+    return RunFolderError(path, RunFolderProblem.DAMAGED, reason)

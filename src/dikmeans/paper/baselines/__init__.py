@@ -1,22 +1,24 @@
-"""What the deformation-invariant clustering is compared with: deep clustering models.
+"""The deep clustering models that the paper compares with, as scikit-learn estimators.
 
-`AutoencoderKMeans`, `DEC` and `VaDE` need PyTorch, the extra ``dikmeans[deep]``. It is imported when one
-of them is first asked for, and not before. What lies where:
+`AutoencoderKMeans`, `DEC` and `VaDE` need PyTorch, the extra ``dikmeans[deep]``. It is imported
+when one of them is first used, and not before. The modules, from the bottom up:
 
     networks        the paper's two architectures, as autoencoders
     losses          every formula, as a function of tensors
-    training        phases, epochs, and how a killed training goes on
-    pretraining     the autoencoder phase all three begin with; the choice of its learning rate
-    refinement, elbo_training                 the second phase of DEC, and of VaDE
-    estimator       what the three share as scikit-learn estimators
-    autoencoder_kmeans, dec, vade             the three
-    tensor_file, checkpoint, model_file       files
+    training        phases and epochs of a training
+    pretraining     the autoencoder phase that all three begin with, and the choice of its learning
+    rate refinement, elbo_training                 the second phase of DEC, and of VaDE saved_model,
+    training_file                a fitted model, and an unfinished training, as a file
+    deep_clusterer  what the three share as scikit-learn estimators autoencoder_kmeans, dec, vade
+    the three
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from dikmeans.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from dikmeans.paper.baselines.autoencoder_kmeans import AutoencoderKMeans
@@ -35,13 +37,9 @@ def __getattr__(name: str) -> Any:
     try:
         module = import_module(f"{__name__}.{_MODULES[name]}")
     except ModuleNotFoundError as error:
-        if error.name != "torch":  # something else is broken: do not hide what
+        if error.name != "torch":
             raise
-        raise ImportError(
-            f"dikmeans.paper.baselines.{name} needs PyTorch, which is not installed. "
-            "Install it with: pip install 'dikmeans[deep]'",
-            name="torch",
-        ) from error
+        raise MissingExtraError("torch", "deep", f"{__name__}.{name}") from error
     return getattr(module, name)
 
 

@@ -1,11 +1,11 @@
-"""The paper's two architectures as autoencoders, for pictures of any size and number of channels.
+"""The paper's two architectures as autoencoders, for images of any size and number of channels.
 
     mlp    pixels - 500 - 500 - 2000 - embedding, ReLU between layers
     conv   3 x (32 filters 5x5 with stride 2, ReLU, batch norm) - 400 (ReLU, batch norm) - embedding
 
-Decoders mirror encoders layer by layer. A stride of 2 with a padding of 2 takes a side of n pixels to
-ceil(n / 2), down to a single pixel, and its transpose takes it back exactly: no size is too small or odd. The
-embedding and the decoded picture are linear: a ReLU there would forbid half of the values.
+Decoders mirror encoders layer by layer. A stride of 2 with a padding of 2 reduces a side of n
+pixels to ceil(n / 2), and its transpose restores it exactly, so every size works. The embedding and
+the decoded image are linear: a ReLU would forbid negative values.
 """
 
 from __future__ import annotations
@@ -22,71 +22,71 @@ MLP_HIDDEN = (500, 500, 2000)
 CONV_LAYERS, FILTERS, KERNEL, STRIDE = 3, 32, 5, 2
 CONV_HIDDEN = 400
 
-PictureSize = tuple[int, int, int]  # channels, rows, columns
+ImageSize = tuple[int, int, int]  # channels, rows, columns
 
 
 class Autoencoder(nn.Module):
-    """Encoder and decoder with `n_clusters` centres in the embedding between them.
+    """Encoder and decoder with `n_clusters` centers in the embedding.
 
     Parameters
     ----------
     architecture : {"mlp", "conv"}
     size : (channels, rows, columns)
-        Of the pictures.
+        Of the images.
     embedding_dim : int
     n_clusters : int
     """
 
-    def __init__(self, architecture: str, size: PictureSize, embedding_dim: int, n_clusters: int):
+    def __init__(self, architecture: str, size: ImageSize, embedding_dim: int, n_clusters: int):
         super().__init__()
         build = {"mlp": _mlp, "conv": _conv}[architecture]
         self.trunk, width, self.decoder = build(size, embedding_dim)
         self.embed = nn.Linear(width, embedding_dim)
         self.centers = nn.Parameter(torch.zeros(n_clusters, embedding_dim))
 
-    def encode(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Pictures (N, channels, rows, columns) to embeddings (N, embedding_dim)."""
-        return self.embed(self.trunk(pictures))
+    def encode(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings (N, embedding_dim) of images (N, channels, rows, columns)."""
+        return self.embed(self.trunk(images))
 
-    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Pictures as the decoder gives them back."""
-        return self.decoder(self.encode(pictures))
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the reconstructed images."""
+        return self.decoder(self.encode(images))
 
 
 class VariationalAutoencoder(Autoencoder):
     """An `Autoencoder` whose embedding is a Gaussian, and whose prior is a mixture of Gaussians.
 
-    `embed` gives the posterior mean, `log_variance` the logarithm of its variance; `centers` are the means
-    of the mixture. Both log-variances are raw: `dikmeans.paper.baselines.losses.bounded` is applied where they
-    are used.
+    `embed` gives the posterior mean, `log_variance` the logarithm of its variance; `centers` are
+    the means of the mixture. Both log-variances are raw: `dikmeans.paper.baselines.losses.bounded`
+    is applied where they are used.
     """
 
-    def __init__(self, architecture: str, size: PictureSize, embedding_dim: int, n_clusters: int):
+    def __init__(self, architecture: str, size: ImageSize, embedding_dim: int, n_clusters: int):
         super().__init__(architecture, size, embedding_dim, n_clusters)
         self.log_variance = nn.Linear(self.embed.in_features, embedding_dim)
         self.prior_logits = nn.Parameter(torch.zeros(n_clusters))
         self.prior_log_variances = nn.Parameter(torch.zeros(n_clusters, embedding_dim))
 
-    def posterior(self, pictures: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Mean and raw log-variance of the embedding of each picture."""
-        features = self.trunk(pictures)
+    def posterior(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return mean and raw log-variance of the embedding of each image."""
+        features = self.trunk(images)
         return self.embed(features), self.log_variance(features)
 
 
-def lay_out_network(kind: type[Autoencoder], **shape: Any) -> Autoencoder:
-    """A network that knows the shapes of its weights, but has no memory for them."""
+def network_without_memory(kind: type[Autoencoder], **shape: Any) -> Autoencoder:
+    """Return a network that knows the shapes of its weights but allocates no memory for them."""
     with torch.device("meta"):
         return kind(**shape)
 
 
 def make_network(kind: type[Autoencoder], generator: torch.Generator, **shape: Any) -> Autoencoder:
-    """A network with its first weights drawn from `generator`.
+    """Return a network with initial weights drawn from `generator`.
 
     Weights are uniform within 1/sqrt(fan in), biases and cluster parameters zero. PyTorch's global
-    random state is neither used nor moved: modules are laid out without memory first, which skips their
-    own initialisation.
+    random state is neither used nor changed: building modules without memory skips their own
+    initialization.
     """
-    network = lay_out_network(kind, **shape)
+    network = network_without_memory(kind, **shape)
     network.to_empty(device="cpu")
     for module in network.modules():
         if isinstance(module, (nn.Linear, nn.Conv2d, nn.ConvTranspose2d)):
@@ -99,7 +99,7 @@ def make_network(kind: type[Autoencoder], generator: torch.Generator, **shape: A
     return network
 
 
-def _mlp(size: PictureSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Module]:
+def _mlp(size: ImageSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Module]:
     pixels = math.prod(size)
     trunk: list[Any] = [nn.Flatten()]
     for fan_in, fan_out in pairwise((pixels, *MLP_HIDDEN)):
@@ -111,12 +111,12 @@ def _mlp(size: PictureSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Modu
     return nn.Sequential(*trunk), MLP_HIDDEN[-1], nn.Sequential(*decoder)
 
 
-def _conv(size: PictureSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Module]:
+def _conv(size: ImageSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Module]:
     channels, *sides = size
-    every_side = [tuple(sides)]  # before the first convolution, after it, ...
+    layer_sides = [tuple(sides)]  # before the first convolution, after it, ...
     for _ in range(CONV_LAYERS):
-        every_side.append(tuple(math.ceil(side / STRIDE) for side in every_side[-1]))
-    smallest = (FILTERS, *every_side[-1])
+        layer_sides.append(tuple(math.ceil(side / STRIDE) for side in layer_sides[-1]))
+    smallest = (FILTERS, *layer_sides[-1])
     geometry = {"kernel_size": KERNEL, "stride": STRIDE, "padding": KERNEL // 2}
 
     trunk: list[Any] = []
@@ -125,13 +125,17 @@ def _conv(size: PictureSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Mod
     trunk += [nn.Flatten(), nn.Linear(math.prod(smallest), CONV_HIDDEN)]
     trunk += [nn.ReLU(), nn.BatchNorm1d(CONV_HIDDEN)]
 
-    decoder: list[Any] = [nn.Linear(embedding_dim, CONV_HIDDEN), nn.ReLU(), nn.BatchNorm1d(CONV_HIDDEN)]
+    decoder: list[Any] = [
+        nn.Linear(embedding_dim, CONV_HIDDEN),
+        nn.ReLU(),
+        nn.BatchNorm1d(CONV_HIDDEN),
+    ]
     decoder += [nn.Linear(CONV_HIDDEN, math.prod(smallest)), nn.Unflatten(1, smallest)]
-    for wanted, fan_out in zip(
-        reversed(every_side[:-1]), (*[FILTERS] * (CONV_LAYERS - 1), channels), strict=True
+    for layer_side, fan_out in zip(
+        reversed(layer_sides[:-1]), (*[FILTERS] * (CONV_LAYERS - 1), channels), strict=True
     ):
-        # an even side loses one pixel to the stride, which the transpose has to add again
-        missing = tuple((side + 1) % STRIDE for side in wanted)
+        # The stride takes one pixel of an even side, which the transpose has to add again.
+        missing = tuple((side + 1) % STRIDE for side in layer_side)
         decoder += [nn.ReLU(), nn.BatchNorm2d(FILTERS)]
         decoder += [nn.ConvTranspose2d(FILTERS, fan_out, output_padding=missing, **geometry)]
     return nn.Sequential(*trunk), CONV_HIDDEN, nn.Sequential(*decoder)

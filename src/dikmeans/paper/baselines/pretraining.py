@@ -1,104 +1,92 @@
-"""The phase all rivals begin with: an autoencoder learns to give pictures back.
+"""The phase that all baselines begin with: an autoencoder learns to reconstruct images.
 
-It is trained end to end, all layers at once, and not layer by layer. With `corruption` it is a denoising
+All layers are trained together, not layer by layer. With `corruption` it is a denoising
 autoencoder: that share of the input pixels is set to 0 and has to be filled in.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
 
 from dikmeans.paper.baselines.losses import reconstruction_error
-from dikmeans.paper.baselines.training import Epoch, Phase, Training, has_stalled, settle_batch_norm, train
+from dikmeans.paper.baselines.networks import Autoencoder
+from dikmeans.paper.baselines.training import (
+    Training,
+    TrainingPhase,
+    set_batch_norm_statistics,
+    train,
+)
 
-# The learning rates the paper chooses among, for all models.
+# The learning rates among which the paper chooses, for all models.
 LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2)
-PROBE_PICTURES, PROBE_EPOCHS = 2000, 5
+PROBE_IMAGES, PROBE_EPOCHS = 2000, 5
 
 
-class Pretraining(Phase):
-    """Minimise the reconstruction error, averaged over pixels.
+@dataclass(kw_only=True)
+class Pretraining(TrainingPhase):
+    """Minimize the reconstruction error, averaged over pixels.
 
-    Parameters
+    Attributes
     ----------
-    learning_rate : float
-    max_epochs : int
-    patience : int or None
-        Stop after so many epochs without progress.
     corruption : float
         Share of the input pixels set to 0.
     likelihood : {"gaussian", "bernoulli"}
-        Of the reconstruction, see `dikmeans.paper.baselines.losses.reconstruction_error`.
+        See `dikmeans.paper.baselines.losses.reconstruction_error`.
     """
 
     name = "pre-training"
+    corruption: float
+    likelihood: str
 
-    def __init__(
-        self,
-        *,
-        learning_rate: float,
-        max_epochs: int,
-        patience: int | None,
-        corruption: float,
-        likelihood: str,
-    ):
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.corruption = corruption
-        self.likelihood = likelihood
-
-    def parameters(self, network: Any) -> list[nn.Parameter]:
-        """Encoder and decoder."""
-        return [p for part in (network.trunk, network.embed, network.decoder) for p in part.parameters()]
+    def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
+        """Return encoder and decoder."""
+        parts = (network.trunk, network.embed, network.decoder)
+        return [parameter for part in parts for parameter in part.parameters()]
 
     def epoch(self, training: Training) -> tuple[float, None]:
-        """Once through all pictures."""
+        """Train on all images once."""
         training.network.train()
         total = 0.0
-        for rows in training.batches():
-            pictures = training.pictures(rows)
-            decoded = training.network(self._corrupted(pictures, training))
-            error = reconstruction_error(decoded, pictures, self.likelihood).mean() / pictures[0].numel()
+        for indices in training.batches():
+            images = training.images_at(indices)
+            decoded = training.network(self._corrupted(images, training))
+            error = (
+                reconstruction_error(decoded, images, self.likelihood).mean() / images[0].numel()
+            )
             training.step(error)
-            total += error.item() * len(rows)
+            total += error.item() * len(indices)
         return total / len(training.images), None
 
-    def is_over(self, epochs: Sequence[Epoch]) -> bool:
-        """After `max_epochs`, or `patience` epochs without progress."""
-        return len(epochs) >= self.max_epochs or has_stalled([e.objective for e in epochs], self.patience)
-
     def finish(self, training: Training) -> None:
-        """From here on a picture's embedding does not depend on the others in its batch."""
-        settle_batch_norm(training)
+        """Make the embedding of an image independent of the others in its batch."""
+        set_batch_norm_statistics(training)
         training.network.eval()
 
-    def _corrupted(self, pictures: torch.Tensor, training: Training) -> torch.Tensor:
+    def _corrupted(self, images: torch.Tensor, training: Training) -> torch.Tensor:
         if not self.corruption:
-            return pictures
-        kept = torch.rand(pictures.shape, generator=training.generator) >= self.corruption
-        return pictures * kept.to(pictures.device)
+            return images
+        kept = torch.rand(images.shape, generator=training.generator) >= self.corruption
+        return images * kept.to(images.device)
 
 
 def choose_learning_rate(
     begin: Callable[[], Training], make_phase: Callable[[float], Pretraining]
 ) -> tuple[float, dict[float, float]]:
-    """The rate of `LEARNING_RATES` with the lowest pre-training objective after a short probe.
+    """Return the rate of `LEARNING_RATES` with the lowest objective after a short pre-training.
 
     Every rate starts from the same weights and sees the same batches of the same sample of at most
-    `PROBE_PICTURES` pictures, for `PROBE_EPOCHS` epochs. No labels are involved. A short probe leans
-    towards the fast rates, as any such choice does.
+    `PROBE_IMAGES` images, for `PROBE_EPOCHS` epochs. No labels are involved. A short probe favors
+    fast rates.
 
     Parameters
     ----------
     begin : callable
-        Makes a fresh `Training`.
+        Makes a new `Training`.
     make_phase : callable
         Makes the pre-training with a given rate.
 
@@ -110,10 +98,9 @@ def choose_learning_rate(
     objectives = {}
     for rate in LEARNING_RATES:
         training = begin()
-        sample = torch.randperm(len(training.images), generator=training.generator)[:PROBE_PICTURES]
+        sample = torch.randperm(len(training.images), generator=training.generator)[:PROBE_IMAGES]
         training = replace(training, images=training.images[sample])
-        phase = make_phase(rate)
-        phase.max_epochs = PROBE_EPOCHS
+        phase = replace(make_phase(rate), max_epochs=PROBE_EPOCHS)
         try:
             train(training, [phase])
             objectives[rate] = training.history[-1].objective

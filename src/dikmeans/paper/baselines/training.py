@@ -1,8 +1,8 @@
-"""How a network is trained: a row of phases, each a row of epochs, and a state that can be written down.
+"""How a network is trained: a sequence of phases, each a sequence of epochs.
 
-All that the future of a training depends on is in `Training`: weights, optimiser, random generator and the
-history so far. Phases keep nothing of their own that they could not compute again from it, so a training
-restored from a checkpoint goes on exactly as the one that was interrupted would have.
+Everything that the rest of a training depends on is in `Training`: weights, optimizer, random
+generator and history. Phases keep nothing that they could not compute again from it, so a training
+restored from a file continues exactly as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -13,31 +13,29 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar, Protocol
 
 import torch
 from torch import nn
 
-if TYPE_CHECKING:
-    from dikmeans.paper.baselines.checkpoint import Checkpoint
-    from dikmeans.paper.baselines.networks import Autoencoder
+from dikmeans.paper.baselines.networks import Autoencoder
 
 # An epoch counts as progress if the objective falls by more than this share of itself.
-WORTHWHILE = 1e-3
-# How many pixels pass through the network at once where no gradient is wanted, and how many pictures.
-CHUNK_PIXELS, CHUNK_PICTURES = 2**21, 512
+SMALLEST_PROGRESS = 1e-3
+# Limits of how much passes through the network at once where no gradient is needed.
+CHUNK_PIXELS, CHUNK_IMAGES = 2**21, 512
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one epoch came to.
+    """The result of one epoch.
 
     Attributes
     ----------
     phase : str
         Name of the phase.
     objective : float
-        What the phase minimises, averaged over the pictures of the epoch.
+        What the phase minimizes, averaged over the images of the epoch.
     moved : float or None
         Share of the labels that changed, in phases that have labels.
     seconds : float
@@ -51,7 +49,7 @@ class Epoch:
 
 @dataclass
 class Training:
-    """A network being trained, and all its future depends on.
+    """The state of a training.
 
     Attributes
     ----------
@@ -60,15 +58,15 @@ class Training:
         In [0, 1], on the CPU.
     batch_size : int
     seed : int
-        Of what is drawn outside PyTorch.
+        For what is drawn outside PyTorch.
     generator : torch.Generator
-        Of all that is drawn in PyTorch; on the CPU, so that devices see the same numbers.
+        For what is drawn in PyTorch; on the CPU, so that all devices get the same numbers.
     device : torch.device
     learning_rate : float
         Of the pre-training.
     history : list of Epoch
     optimizer : torch.optim.Adam
-        Of the running phase.
+        Of the current phase.
     """
 
     network: Autoencoder
@@ -79,51 +77,52 @@ class Training:
     device: torch.device
     learning_rate: float
     history: list[Epoch] = field(default_factory=list)
-    optimizer: Any = None
+    optimizer: torch.optim.Adam | None = None
 
     @property
     def n_batches(self) -> int:
-        """Batches in one pass through the pictures."""
+        """Batches in one pass through the images."""
         return math.ceil(len(self.images) / self.batch_size)
 
     def batches(self) -> Iterator[torch.Tensor]:
-        """Rows of the pictures in random order, in batches of nearly equal size.
+        """Yield indices of all images in random order, in batches of nearly equal size.
 
-        Equal, so that no batch is left with the one picture batch norm cannot work with.
+        Equal, because batch normalization cannot work with a last batch of one image.
         """
         order = torch.randperm(len(self.images), generator=self.generator)
         yield from order.tensor_split(self.n_batches)
 
-    def pictures(self, rows: torch.Tensor) -> torch.Tensor:
-        """Some pictures, on the device."""
-        return self.images[rows].to(self.device)
+    def images_at(self, indices: torch.Tensor) -> torch.Tensor:
+        """Return the images at some indices, on the device."""
+        return self.images[indices].to(self.device)
 
     def step(self, loss: torch.Tensor) -> None:
-        """One step of the optimiser down the gradient of `loss`."""
+        """Make one optimizer step down the gradient of `loss`."""
         if not math.isfinite(loss.item()):
             raise FloatingPointError(
                 "The training diverged: its objective is not a finite number any more. "
                 "Use a lower learning rate."
             )
+        assert self.optimizer is not None
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
 
     def epochs_of(self, phase: str) -> list[Epoch]:
-        """The history of one phase."""
+        """Return the history of one phase."""
         return [epoch for epoch in self.history if epoch.phase == phase]
 
 
-class Phase(ABC):
-    """A part of a training with one objective and one optimiser.
+@dataclass(kw_only=True)
+class TrainingPhase(ABC):
+    """A part of a training with one objective and one optimizer.
 
     Attributes
     ----------
-    name : str
     learning_rate : float
     max_epochs : int
     patience : int or None
-        Stop after so many epochs without progress, in phases that look for it.
+        Stop after so many epochs without progress; None for never.
     """
 
     name: ClassVar[str]
@@ -132,51 +131,64 @@ class Phase(ABC):
     patience: int | None = None
 
     @abstractmethod
-    def parameters(self, network: Any) -> list[nn.Parameter]:
-        """What is learned in this phase."""
+    def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
+        """Return what is learned in this phase."""
 
     @abstractmethod
     def epoch(self, training: Training) -> tuple[float, float | None]:
-        """Train for one epoch; its objective, and the share of labels that moved (if there are any)."""
+        """Train for one epoch; return its objective and the share of labels that changed."""
 
-    @abstractmethod
     def is_over(self, epochs: Sequence[Epoch]) -> bool:
-        """Whether `epochs`, this phase's so far, are enough."""
+        """Return whether `epochs`, those of this phase so far, are enough."""
+        objectives = [epoch.objective for epoch in epochs]
+        return len(epochs) >= self.max_epochs or has_stalled(objectives, self.patience)
 
     def steps_per_epoch(self, training: Training) -> int:
-        """Batches in an epoch: by default, once through all pictures."""
+        """Return the batches in an epoch: by default one pass through all images."""
         return training.n_batches
 
-    def start(self, training: Training) -> None:  # noqa: B027 -- most phases have nothing to do
-        """What has to be done before the first epoch."""
+    def start(self, training: Training) -> None:  # noqa: B027 -- optional
+        """Prepare the first epoch."""
 
-    def finish(self, training: Training) -> None:  # noqa: B027
-        """What has to be done after the last epoch."""
+    def finish(self, training: Training) -> None:  # noqa: B027 -- optional
+        """Complete the phase after its last epoch."""
 
-    def make_optimizer(self, network: Any) -> torch.optim.Adam:
-        """Adam, which the paper trains all rivals with."""
+    def make_optimizer(self, network: Autoencoder) -> torch.optim.Adam:
+        """Return a new Adam optimizer, as the paper uses for all baselines."""
         return torch.optim.Adam(self.parameters(network), lr=self.learning_rate, fused=True)
+
+
+class TrainingStore(Protocol):
+    """Where the state of a training is kept between epochs."""
+
+    def write(self, training: Training, phase: int) -> None:
+        """Keep the state of `training`, which is in the phase of that number."""
+        ...
+
+    def restore(self, training: Training, phases: Sequence[TrainingPhase]) -> int | None:
+        """Set `training` to the kept state; return the number of its phase, or None."""
+        ...
 
 
 def train(
     training: Training,
-    phases: Sequence[Phase],
+    phases: Sequence[TrainingPhase],
     *,
-    checkpoint: Checkpoint | None = None,
-    report: Callable[[Phase, Sequence[Epoch]], None] = lambda phase, epochs: None,
+    store: TrainingStore | None = None,
+    report: Callable[[TrainingPhase, Sequence[Epoch]], None] = lambda phase, epochs: None,
 ) -> None:
-    """Go through the phases, or through what `checkpoint` says is left of them.
+    """Go through the phases, or through those that are left of a training in `store`.
 
     Parameters
     ----------
     training : Training
-    phases : sequence of Phase
-    checkpoint : Checkpoint, optional
+    phases : sequence of TrainingPhase
+    store : TrainingStore, optional
         Written after each epoch.
     report : callable
-        Told, after each epoch, the phase and its epochs so far.
+        Called after each epoch with the phase and its epochs so far.
     """
-    resumed = checkpoint.restore(training, phases) if checkpoint is not None else None
+    resumed = store.restore(training, phases) if store is not None else None
     for number, phase in enumerate(phases):
         if resumed is not None and number < resumed:
             continue
@@ -184,20 +196,20 @@ def train(
             phase.start(training)
             training.optimizer = phase.make_optimizer(training.network)
         while not phase.is_over(training.epochs_of(phase.name)):
-            began = perf_counter()
+            start = perf_counter()
             objective, moved = phase.epoch(training)
-            training.history.append(Epoch(phase.name, objective, moved, perf_counter() - began))
-            if checkpoint is not None:
-                checkpoint.write(training, number)
+            training.history.append(Epoch(phase.name, objective, moved, perf_counter() - start))
+            if store is not None:
+                store.write(training, number)
             report(phase, training.epochs_of(phase.name))
         phase.finish(training)
 
 
-def limit_steps(training: Training, phases: Sequence[Phase], max_steps: int | None) -> None:
-    """Let each phase have `max_steps` batches, up to a whole epoch, however many epochs that is.
+def limit_steps(training: Training, phases: Sequence[TrainingPhase], max_steps: int | None) -> None:
+    """Limit each phase to `max_steps` batches, rounded up to a whole epoch; None changes nothing.
 
-    Patience, which counts epochs, too, does not apply then: where an epoch is a few batches, it runs out
-    while the network still gives back the mean of all pictures. With None phases keep the limits they have.
+    Patience does not apply then. It counts epochs, and where an epoch is a few batches it ends
+    while the network still returns the mean of all images.
     """
     if max_steps is not None:
         for phase in phases:
@@ -206,24 +218,24 @@ def limit_steps(training: Training, phases: Sequence[Phase], max_steps: int | No
 
 
 def has_stalled(objectives: Sequence[float], patience: int | None) -> bool:
-    """Whether the last `patience` epochs brought nothing over the best before them."""
+    """Return whether the last `patience` epochs made no progress over the best before them."""
     if patience is None or len(objectives) <= patience:
         return False
     before, recent = min(objectives[:-patience]), min(objectives[-patience:])
-    return recent >= before - WORTHWHILE * abs(before)
+    return recent >= before - SMALLEST_PROGRESS * abs(before)
 
 
 def map_chunks(
     function: Callable[[torch.Tensor], torch.Tensor], images: torch.Tensor, device: torch.device
 ) -> torch.Tensor:
-    """`function` of all pictures, a chunk at a time and without gradients; on the CPU."""
-    size = max(1, min(CHUNK_PICTURES, CHUNK_PIXELS // images[0].numel()))
+    """Return `function` of all images, computed in chunks and without gradients; on the CPU."""
+    size = max(1, min(CHUNK_IMAGES, CHUNK_PIXELS // images[0].numel()))
     with torch.no_grad():
         return torch.cat([function(chunk.to(device)).cpu() for chunk in images.split(size)])
 
 
-def settle_batch_norm(training: Training) -> None:
-    """Give batch norm the statistics of the whole set, and no more a trace of the way there."""
+def set_batch_norm_statistics(training: Training) -> None:
+    """Replace the running statistics of batch normalization by those of the whole set."""
     network = training.network
     layers = [m for m in network.modules() if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))]
     if not layers:
@@ -234,23 +246,23 @@ def settle_batch_norm(training: Training) -> None:
         layer.momentum = None  # plain average over batches
     network.train()
     with torch.no_grad():
-        for rows in training.batches():
-            network(training.pictures(rows))
+        for indices in training.batches():
+            network(training.images_at(indices))
     for layer in layers:
         layer.momentum = momentum
 
 
 def choose_device(device: str) -> torch.device:
-    """The device meant by "cpu", "cuda" or "auto"."""
+    """Return the device meant by "cpu", "cuda" or "auto"."""
     available = torch.cuda.is_available()
     if device == "cuda" and not available:
-        raise ValueError("device='cuda': PyTorch finds no usable GPU here. Use device='auto' or 'cpu'.")
+        raise ValueError("device='cuda': PyTorch finds no usable GPU. Use device='auto' or 'cpu'.")
     return torch.device("cuda" if available and device != "cpu" else "cpu")
 
 
 @contextmanager
 def torch_threads(n_threads: int | None) -> Iterator[None]:
-    """Let PyTorch use `n_threads` threads, and leave its setting as it was."""
+    """Limit PyTorch to `n_threads` threads within the block."""
     before = torch.get_num_threads()
     if n_threads is not None:
         torch.set_num_threads(n_threads)

@@ -2,72 +2,48 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from dikmeans.paper.baselines.deep_clusterer import DeepClusterer
 from dikmeans.paper.baselines.elbo_training import ElboTraining, negative_elbo, prior
-from dikmeans.paper.baselines.estimator import DeepClusterer
 from dikmeans.paper.baselines.losses import LIKELIHOODS, log_responsibilities
 from dikmeans.paper.baselines.networks import VariationalAutoencoder
-from dikmeans.paper.baselines.training import Phase, Training, map_chunks
+from dikmeans.paper.baselines.training import Training, TrainingPhase, map_chunks
+from dikmeans.parameters import Constraint, Number, OneOf, Whole
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class VaDE(DeepClusterer):
     """Variational deep embedding: a variational autoencoder whose prior is a mixture of Gaussians.
 
-    An autoencoder is trained, a diagonal Gaussian mixture is fitted in its embedding, and from there network
-    and mixture learn together by the evidence lower bound; see `dikmeans.paper.baselines.losses` for the formulas.
-    An image belongs to the component most responsible for its posterior mean.
+    An autoencoder is trained, a diagonal Gaussian mixture is fitted in its embedding, and from
+    there network and mixture learn together by the evidence lower bound;
+    `dikmeans.paper.baselines.losses` has the formulas. An image belongs to the component most
+    responsible for its posterior mean.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters K.
-    architecture : {"mlp", "conv"}, default="mlp"
-        The paper's fully connected or convolutional network, see `dikmeans.paper.baselines.networks`.
-    embedding_dim : int, default=10
-        Size of the embedding; 10 in the paper.
     likelihood : {"bernoulli", "gaussian"}, default="bernoulli"
-        Of the pixels: Bernoulli, the authors' choice for digits, or Gaussian of unit variance. Also used in
-        the pre-training.
-    learning_rate : float or "auto", default=1e-3
-        Of the pre-training; "auto" as in `AutoencoderKMeans`.
-    pretrain_epochs, corruption
-        Of the pre-training, as in `AutoencoderKMeans`.
+        Of the pixels: Bernoulli, the authors' choice for digits, or Gaussian of unit variance. Also
+        used in the pre-training.
     cluster_learning_rate : float, default=5e-4
         Of the second phase.
     epochs : int, default=100
         Passes through the images in the second phase, at most.
-    patience : int or None, default=10
-        Either phase stops after so many epochs that lowered its objective by less than 0.1 %; None for
-        never.
-    max_steps
-        Of either phase, in place of `pretrain_epochs`, `patience` and `epochs`; as in `AutoencoderKMeans`.
-    batch_size : int, default=64
-        At most; batches have nearly equal sizes.
     n_init : int, default=5
-        Runs of the Gaussian mixture the prior starts from.
-    image_shape, random_state, device, n_threads, verbose
-        As in `AutoencoderKMeans`.
+        Runs of the Gaussian mixture that gives the first prior.
+    **others
+        As in `DeepClusterer`. `patience` and `max_steps` apply to both phases.
 
-    Attributes
-    ----------
-    labels_ : int32 array of shape (N,)
-        The cluster of each image; equal to ``predict(X)``.
-    cluster_centers_ : array of shape (K, embedding_dim)
-        Means of the mixture.
-    inertia_ : float
-        Label-free objective, the lower the better: the negative evidence lower bound in nats, averaged over
-        the images, with one sample of the embedding each.
-    history_ : list of Epoch
-        Phase, objective and seconds of each epoch.
-    n_iter_ : int
-        Epochs of both phases.
-    learning_rate_, network_, image_shape_, pixel_range_, pixel_gain_, n_features_in_
-        As in `AutoencoderKMeans`. With a Bernoulli likelihood the gain is 1.
+    Notes
+    -----
+    Fitted attributes are those of `DeepClusterer`. `inertia_` is the negative evidence lower bound
+    in nats, averaged over the images, with one sample of the embedding each. `cluster_centers_` are
+    the means of the mixture.
 
     Examples
     --------
@@ -79,60 +55,24 @@ class VaDE(DeepClusterer):
     (200,)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 -- scikit-learn's way
-        **DeepClusterer._parameter_constraints,
-        "likelihood": [StrOptions(set(LIKELIHOODS))],
-        "cluster_learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-    }
-    _network_kind = VariationalAutoencoder
+    likelihood: str = "bernoulli"
+    cluster_learning_rate: float = 5e-4
+    epochs: int = 100
+    n_init: int = 5
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        architecture: str = "mlp",
-        embedding_dim: int = 10,
-        likelihood: str = "bernoulli",
-        learning_rate: float | str = 1e-3,
-        pretrain_epochs: int = 100,
-        patience: int | None = 10,
-        max_steps: int | None = None,
-        corruption: float = 0.0,
-        cluster_learning_rate: float = 5e-4,
-        epochs: int = 100,
-        batch_size: int = 64,
-        n_init: int = 5,
-        image_shape: tuple[int, ...] | None = None,
-        random_state: Any = None,
-        device: str = "auto",
-        n_threads: int | None = None,
-        verbose: int = 0,
-    ):
-        self.n_clusters = n_clusters
-        self.architecture = architecture
-        self.embedding_dim = embedding_dim
-        self.likelihood = likelihood
-        self.learning_rate = learning_rate
-        self.pretrain_epochs = pretrain_epochs
-        self.patience = patience
-        self.max_steps = max_steps
-        self.corruption = corruption
-        self.cluster_learning_rate = cluster_learning_rate
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.n_init = n_init
-        self.image_shape = image_shape
-        self.random_state = random_state
-        self.device = device
-        self.n_threads = n_threads
-        self.verbose = verbose
+    constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
+        **DeepClusterer.constraints,
+        "likelihood": [OneOf(LIKELIHOODS)],
+        "cluster_learning_rate": [Number(0, with_low=False)],
+        "epochs": [Whole(1)],
+    }
+    _network_class = VariationalAutoencoder
 
     @property
     def _pixel_likelihood(self) -> str:
         return self.likelihood
 
-    def _cluster_phases(self) -> list[Phase]:
+    def _cluster_phases(self) -> list[TrainingPhase]:
         return [
             ElboTraining(
                 learning_rate=self.cluster_learning_rate,
@@ -143,9 +83,10 @@ class VaDE(DeepClusterer):
             )
         ]
 
-    def _conclude(self, training: Training) -> float:
+    def _finish_training(self, training: Training) -> float:
+        network, generator = training.network, training.generator
         losses = map_chunks(
-            lambda pictures: negative_elbo(training.network, pictures, self.likelihood, training.generator),
+            lambda images: negative_elbo(network, images, self.likelihood, generator),
             training.images,
             training.device,
         )

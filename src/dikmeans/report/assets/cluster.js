@@ -1,161 +1,194 @@
-// A cluster: its members as they are and as aligned, sorted, with those that almost went elsewhere.
+// A cluster: its members before and after alignment, sorted, and those that nearly went elsewhere.
 
 const SORTS = {
   best: ["Best fit first", (a, b) => CANDIDATES[0].cost[a] - CANDIDATES[0].cost[b]],
   worst: ["Worst fit first", (a, b) => CANDIDATES[0].cost[b] - CANDIDATES[0].cost[a]],
-  near: ["Near misses first", (a, b) => marginOf(a) - marginOf(b)],
+  margin: ["Closest decisions first", (a, b) => marginOf(a) - marginOf(b)],
 };
-// Many enough to look like the cluster, few enough to be drawn in every frame.
-const MOST_IN_MEAN = 400;
-const NEARLY_HERE = 12;
+// Enough to look like the mean of all, few enough to be drawn in every frame.
+const MAX_IN_MEAN = 400;
+const MAX_NEARBY = 12;
 let sortBy = "best";
-let playCurrent = () => {};
-let leaveView = () => {};
 
 function showCluster(k) {
-  const cluster = DATA.clusters[k], forms = FORMS_OF[k];
-  let members = MEMBERS[k], chosen = null;
-  const wall = el("div", { class: "wall", id: "members", role: "group", "aria-label": `Members of cluster ${k}` });
+  const cluster = DATA.clusters[k], prototypes = PROTOTYPES_OF[k];
+  let members = MEMBERS[k], chosen = null, meanMembers = [], hasLeft = false;
+  const wall = el("div", {
+    class: "wall", id: "members", role: "group", "aria-label": `Members of cluster ${k}`,
+  });
   const watch = watchVisible((tile) => tile.redraw());
-  const watchOthers = watchVisible((tile) => tile.redraw());
-  let left = false;
-  leaveView = () => { watch.stop(); watchOthers.stop(); left = true; };
-  const mean = newCanvas("large", "Mean of the members at this point of the slide");
-  const bestMembers = () => [...members].sort(SORTS.best[1]).slice(0, MOST_IN_MEAN);
-  let meanOf = bestMembers();
-  const meanName = () => (meanOf.length < members.length ? `mean of the best ${count(meanOf.length)}` : "mean of the members");
-  mean.paint = () => paintMean(mean, meanOf, state.slides.wall);
-  const redraw = () => {
+  const watchNearby = watchVisible((tile) => tile.redraw());
+  leaveView = () => { watch.stop(); watchNearby.stop(); hasLeft = true; };
+  const mean = newCanvas("large", "Mean of the members at this position of the slider");
+  mean.paint = () => paintMean(mean, meanMembers, state.alignment.members);
+  const meanFigure = captioned(mean, "");
+  const slider = alignSlider("members", () => {
     for (const tile of watch.visible) tile.redraw();
     mean.paint();
-  };
-  const slider = alignSlider("wall", redraw);
+  });
   playCurrent = slider.play;
 
-  const fill = () => {
+  const fillWall = () => {
     watch.stop();
-    wall.replaceChildren(...[...members].sort(SORTS[sortBy][1]).map((slot) => memberTile(slot)));
+    const sorted = [...members].sort(SORTS[sortBy][1]);
+    wall.replaceChildren(...sorted.map((slot) => memberTile(slot)));
     for (const tile of wall.children) watch.observe(tile);
     roving(wall);
   };
-  const meanFigure = labelled(mean, meanName());
-  // Which members are looked at: those of one form, or all.
-  const look = (form) => {
-    chosen = form === chosen ? null : form;
-    members = MEMBERS[k].filter((slot) => chosen === null || CANDIDATES[0].form[slot] === chosen);
-    meanOf = bestMembers();
-    meanFigure.querySelector("figcaption").textContent = meanName();
-    for (const button of document.querySelectorAll("#forms button")) button.setAttribute("aria-pressed", Number(button.dataset.form) === chosen && chosen !== null);
-    fill();
+  // Show the members of one prototype, or of all if it is null.
+  const showMembersOf = (prototype) => {
+    chosen = prototype;
+    members = MEMBERS[k].filter((s) => chosen === null || CANDIDATES[0].prototype[s] === chosen);
+    const bestMembers = [...members].sort(SORTS.best[1]).slice(0, MAX_IN_MEAN);
+    meanMembers = bestMembers;
+    meanFigure.querySelector("figcaption").textContent = bestMembers.length < members.length
+      ? `mean of the best ${count(bestMembers.length)}` : "mean of the members";
+    for (const button of document.querySelectorAll("#prototypes button"))
+      button.setAttribute("aria-pressed", button.dataset.prototype === String(chosen));
+    fillWall();
     mean.paint();
-    const mine = meanOf;
-    invertAhead(mine, () => left || mine !== meanOf, () => mean.paint());
+    invertAhead(bestMembers, () => hasLeft || bestMembers !== meanMembers, mean.paint);
   };
-  const formButtons = el("div", { id: "forms", role: "group", "aria-label": `Forms of cluster ${k}` }, ...forms.map((form) => el("button", {
-    type: "button", class: "tile", "data-form": form, "aria-pressed": "false", disabled: !members.some((slot) => CANDIDATES[0].form[slot] === form), title: `Show the members of ${formName(form)}`, click: () => look(form),
-  }, formCanvas(form, "large", formName(form)), el("small", {}, plural(DATA.forms.size[form], "picture")))));
-  const sort = el("select", { id: "sort", change: () => { sortBy = sort.value; fill(); } },
-    ...Object.entries(SORTS).map(([key, [name]]) => el("option", { value: key, selected: key === sortBy }, name)));
+  const prototypeButton = (prototype) => el("button", {
+    type: "button", class: "tile", "data-prototype": prototype, "aria-pressed": "false",
+    disabled: !members.some((slot) => CANDIDATES[0].prototype[slot] === prototype),
+    title: `Show the members of ${prototypeName(prototype)}`,
+    click: () => showMembersOf(prototype === chosen ? null : prototype),
+  },
+    prototypeCanvas(PROTOTYPES[prototype], "large", prototypeName(prototype)),
+    el("small", {}, plural(DATA.prototypes.size[prototype], "picture")));
+  const sort = el("select", { id: "sort", change: () => { sortBy = sort.value; fillWall(); } },
+    ...Object.entries(SORTS).map(([key, [name]]) =>
+      el("option", { value: key, selected: key === sortBy }, name)));
 
+  const isDivided = prototypes.length > 1, hasMembers = members.length > 0;
   MAIN.append(
     clusterStrip(k),
     el("section", { class: "head" },
       el("div", { class: "portraits" },
-        forms.length > 1 ? formButtons : labelled(centroidCanvas(k, "large", `Centroid of cluster ${k}`), "centroid"),
-        members.length && !IS_SIGNAL ? meanFigure : null),
+        isDivided
+          ? el("div", { id: "prototypes", role: "group", "aria-label": "Prototypes" },
+            ...prototypes.map(prototypeButton))
+          : captioned(centroidCanvas(k, "large", `Centroid of cluster ${k}`), "centroid"),
+        hasMembers && !IS_SIGNAL && meanFigure),
       el("div", {},
         el("h1", {}, clusterName(k)),
-        el("p", { class: "lead" }, cluster.size
-          ? `${plural(cluster.size, "picture")}; ${forms.length > 1 ? `its ${forms.length} forms explain` : "the centroid explains"} ${percent(DATA.energy - cluster.cost)} of their energy.`
-          : "No picture is nearest to this centroid: there are fewer shapes than clusters."),
-        SAMPLED ? el("p", { class: "note sample" }, `${count(members.length)} of its ${count(cluster.size)} members are shown.`) : null,
-        members.length ? el("p", { class: "note" }, DATA.warp === "none"
-          ? "This model does not align pictures; the slide changes nothing."
-          : `Slide: every member is bent, pixel by pixel, into the frame of ${forms.length > 1 ? "its form. Choose a form to see its members alone." : "the centroid."}` + (IS_SIGNAL ? "" : " Watch the mean grow sharp.")) : null,
-        members.length ? slider.element : null)));
-  if (members.length) {
+        el("p", { class: "lead" }, clusterSummary(cluster, prototypes.length)),
+        SAMPLED && el("p", { class: "note sample" },
+          `${count(members.length)} of its ${count(cluster.size)} members are shown.`),
+        hasMembers && note(sliderExplanation(isDivided)),
+        hasMembers && DATA.warp !== "none" && slider.element)));
+  if (hasMembers) {
     MAIN.append(el("section", {},
-      el("div", { class: "bar-of-tools" },
-        el("h2", {}, "Members"), el("label", {}, "Sort ", sort)),
-      el("p", { class: "note" }, K > 1 ? `Under each: its cost, and, if another cluster is close, the centroid it almost went to and how much more it costs there.${DATA.classes ? " A label in colour differs from that of the cluster." : ""}` : "Under each: its cost."),
+      el("div", { class: "toolbar" }, el("h2", {}, "Members"), el("label", {}, "Sort ", sort)),
+      note("Under each: its cost",
+        K > 1 && ", and, if another cluster is nearly as good, its centroid and the extra cost",
+        ".", DATA.classes && " A label in color differs from that of the cluster."),
       wall));
-    fill();
-    mean.paint();
-    invertAhead(meanOf, () => left, () => mean.paint());
+    showMembersOf(null);
   }
-  const nearly = nearlyHere(k);
-  if (nearly.length) {
-    const others = el("div", { class: "wall" }, ...nearly.map((slot) => memberTile(slot, true)));
-    MAIN.append(el("section", {}, el("h2", {}, "Almost came here"), el("p", { class: "note" }, "Pictures of other clusters that have this one as their second choice, the closest calls first."), others));
-    for (const tile of others.children) watchOthers.observe(tile);
+  const nearby = nearbyPictures(k);
+  if (nearby.length) {
+    const others = el("div", { class: "wall" }, ...nearby.map((slot) => memberTile(slot, true)));
+    MAIN.append(el("section", {},
+      el("h2", {}, "Nearly in this cluster"),
+      note("Pictures of other clusters for which this one is nearly as good, closest first."),
+      others));
+    for (const tile of others.children) watchNearby.observe(tile);
     roving(others);
   }
 }
 
-// Pictures of other clusters that would lose little by coming to k.
-function nearlyHere(k) {
-  if (K < 2) return [];
-  const slots = [];
-  for (let i = 0; i < N; i++) if (CANDIDATES[1].cluster[i] === k && isNear(i)) slots.push(i);
-  return slots.sort(SORTS.near[1]).slice(0, NEARLY_HERE);
+function clusterSummary(cluster, nPrototypes) {
+  if (!cluster.size)
+    return "No picture is nearest to this centroid: there are fewer shapes than clusters.";
+  const explained = percent(DATA.energy - cluster.cost);
+  const subject =
+    nPrototypes > 1 ? `its ${nPrototypes} prototypes explain` : "the centroid explains";
+  return `${plural(cluster.size, "picture")}; ${subject} ${explained} of their energy.`;
 }
 
-// A near miss costs less than a quarter more with the next cluster.
-const isNear = (slot) => K > 1 && marginOf(slot) < 0.25 * CANDIDATES[0].cost[slot];
+function sliderExplanation(isDivided) {
+  if (DATA.warp === "none") return "This model does not align pictures.";
+  const frame = isDivided
+    ? "its prototype. Click on a prototype to see its members only." : "the centroid.";
+  return `The slider warps every member into the frame of ${frame}`
+    + (IS_SIGNAL ? "" : " Their mean becomes sharp.");
+}
 
+// A decision is close if the next-best cluster costs less than a quarter more.
+const isClose = (slot) => K > 1 && marginOf(slot) < 0.25 * CANDIDATES[0].cost[slot];
+
+// Pictures of other clusters that have `k` as a close second choice.
+function nearbyPictures(k) {
+  const slots = [];
+  for (let i = 0; i < N; i++) if (isClose(i) && CANDIDATES[1].cluster[i] === k) slots.push(i);
+  return slots.sort(SORTS.margin[1]).slice(0, MAX_NEARBY);
+}
+
+// A member, or with `elsewhere` a picture of another cluster, which is named below it.
 function memberTile(slot, elsewhere = false) {
-  const canvas = newCanvas();
-  const chip = elsewhere
-    ? nearChip("in", LABELS[slot], "")
-    : isNear(slot) ? nearChip("almost", CANDIDATES[1].cluster[slot], signed(marginOf(slot))) : null;
-  const wrong = DATA.classes && matchedClass(LABELS[slot]) !== classOf(slot);
-  const label = `${nameOf(slot)}, cost ${percent(CANDIDATES[0].cost[slot])}${chip ? `, ${chip.title}` : ""}`;
+  const canvas = newCanvas(), cost = percent(CANDIDATES[0].cost[slot]);
+  let chip = null;
+  if (elsewhere) chip = clusterChip("in", LABELS[slot], "");
+  else if (isClose(slot))
+    chip = clusterChip("→", CANDIDATES[1].cluster[slot], signed(marginOf(slot)));
+  const differs = DATA.classes && matchedClass(LABELS[slot]) !== classOf(slot);
   const tile = el("button", {
-    type: "button", class: `tile${chip ? " is-near" : ""}`, "data-slot": slot, title: nameOf(slot), "aria-label": label,
+    type: "button", class: `tile${chip ? " is-close" : ""}`, "data-slot": slot,
+    title: nameOf(slot),
+    "aria-label": `${nameOf(slot)}, cost ${cost}${chip ? `, ${chip.title}` : ""}`,
     click: () => { location.hash = `picture-${indexOf(slot)}`; },
-  }, canvas, el("small", {}, percent(CANDIDATES[0].cost[slot]), wrong ? el("em", { title: `its label is ${className(classOf(slot))}` }, ` ${className(classOf(slot))}`) : null), chip);
-  tile.redraw = () => paintPicture(canvas, alignedValues(slot, elsewhere ? 0 : state.slides.wall));
+  },
+    canvas,
+    el("small", {}, cost,
+      differs && el("em", { title: `its label is ${className(classOf(slot))}` },
+        ` ${className(classOf(slot))}`)),
+    chip);
+  tile.redraw = () =>
+    paintPicture(canvas, alignedValues(slot, elsewhere ? 0 : state.alignment.members));
   canvas.paint = tile.redraw;
   return tile;
 }
 
-function nearChip(word, k, margin) {
-  return el("span", { class: "near", title: `${word} cluster ${k} ${margin}`.trim(), "data-near": k }, word === "almost" ? "→" : word, centroidCanvas(k), margin);
+function clusterChip(sign, k, margin) {
+  const title = sign === "in" ? `in cluster ${k}` : `nearly in cluster ${k}, ${margin}`;
+  return el("span", { class: "close", title, "data-cluster": k }, sign, centroidCanvas(k), margin);
 }
 
-// Finding inverses takes a millisecond a picture: done in small portions before anyone slides.
-function invertAhead(slots, stopped, done) {
+// Inverting a warp takes a millisecond: done in small portions before the slider is moved.
+function invertAhead(slots, isObsolete, done) {
   let next = 0;
   const portion = () => {
     const end = performance.now() + 8;
     while (next < slots.length && performance.now() < end) alignedGrid(0, slots[next++]);
-    if (stopped()) return;
+    if (isObsolete()) return;
     if (next < slots.length) setTimeout(portion, 0);
     else done();
   };
   setTimeout(portion, 50);
 }
 
-// The mean of those whose inverses are there already: soon all of them.
-function paintMean(canvas, all, t) {
-  const slots = t === 0 ? all : all.filter((slot) => hasAlignedGrid(0, slot));
+// The mean of the pictures whose warps have been inverted: soon all of them.
+function paintMean(canvas, members, t) {
+  const slots = t === 0 ? members : members.filter((slot) => hasAlignedGrid(0, slot));
   if (!slots.length) return;
-  const sum = new Float32Array(PIXELS * CHANNELS), one = new Float32Array(PIXELS * CHANNELS);
+  const sum = new Float32Array(PIXELS * CHANNELS), buffer = new Float32Array(PIXELS * CHANNELS);
   for (const slot of slots) {
-    const values = t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(0, slot), t, one);
+    const original = valuesOf(slot);
+    const values = t === 0 ? original : resample(original, alignedGrid(0, slot), t, buffer);
     for (let p = 0; p < sum.length; p++) sum[p] += values[p] / slots.length;
   }
-  let high = DATA.tone.low + 1e-9;
-  for (const v of sum) if (v > high) high = v;
+  const high = sum.reduce((most, v) => Math.max(most, v), DATA.tone.low + 1e-9);
   paintValues(canvas, sum, DATA.tone.low, high);
 }
 
-const labelled = (canvas, text) => el("figure", {}, canvas, el("figcaption", {}, text));
-
-// All centroids in a row, to go from cluster to cluster.
-function clusterStrip(k) {
-  const strip = el("nav", { class: "strip", "aria-label": "All clusters" }, ...DATA.clusters.map((cluster, other) =>
-    el("a", { href: `#cluster-${other}`, "aria-current": other === k ? "page" : null, title: clusterName(other), "aria-label": clusterName(other) },
-      centroidCanvas(other), el("small", {}, String(other)))));
-  return strip;
+// All centroids in a row, with links to their clusters.
+function clusterStrip(current) {
+  const link = (k) => el("a", {
+    href: `#cluster-${k}`, "aria-current": k === current ? "page" : null,
+    title: clusterName(k), "aria-label": clusterName(k),
+  }, centroidCanvas(k), el("small", {}, String(k)));
+  return el("nav", { class: "strip", "aria-label": "All clusters" },
+    ...DATA.clusters.map((_, k) => link(k)));
 }

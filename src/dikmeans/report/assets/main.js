@@ -1,6 +1,8 @@
 // Routing by hash, theme, keys.
 
-let here = { view: "overview", number: 0 };
+const byId = (id) => document.getElementById(id);
+
+let current = { view: "overview", number: 0 };
 
 function parseHash() {
   const match = /^#(overview|map|cluster|picture)(?:-(\d+))?$/.exec(location.hash);
@@ -15,53 +17,56 @@ const scrollOf = new Map();
 let shownHash = null;
 
 function route() {
-  const again = document.activeElement?.closest?.(".strip") !== null && document.activeElement !== document.body;
+  const focused = document.activeElement;
+  const wasInStrip = focused !== document.body && focused?.closest?.(".strip") !== null;
   if (shownHash !== null) scrollOf.set(shownHash, window.scrollY);
   leaveView();
   leaveView = () => {};
   playCurrent = () => {};
-  here = parseHash();
+  current = parseHash();
   MAIN.replaceChildren();
-  MAIN.className = here.view;
-  const slot = here.view === "picture" ? SLOT_OF.get(here.number) : -1;
-  if (here.view === "overview") showOverview();
-  else if (here.view === "cluster") showCluster(here.number);
-  else if (here.view === "picture") showPicture(slot);
+  MAIN.className = current.view;
+  if (current.view === "overview") showOverview();
+  else if (current.view === "cluster") showCluster(current.number);
+  else if (current.view === "picture") showPicture(SLOT_OF.get(current.number));
   else showMap();
   const heading = MAIN.querySelector("h1");
-  document.title = here.view === "overview" ? DATA.title : `${heading.textContent} – ${DATA.title}`;
+  document.title =
+    current.view === "overview" ? DATA.title : `${heading.textContent} – ${DATA.title}`;
+  const section = current.view === "picture" ? "cluster" : current.view;
   for (const link of document.querySelectorAll("header nav a")) {
-    const current = link.dataset.view === here.view || (link.dataset.view === "cluster" && here.view === "picture");
-    if (current) link.setAttribute("aria-current", "page");
+    if (link.dataset.view === section) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   window.scrollTo(0, scrollOf.get(location.hash) ?? 0);
   shownHash = location.hash;
-  if (again) MAIN.querySelector(".strip [aria-current]")?.focus({ preventScroll: true });
+  if (wasInStrip) MAIN.querySelector(".strip [aria-current]")?.focus({ preventScroll: true });
   else MAIN.focus({ preventScroll: true });
 }
 
+const nameThemeButton = () => { byId("theme").textContent = isDark() ? "Light" : "Dark"; };
 function setTheme(theme) {
   state.theme = theme;
   document.documentElement.dataset.theme = theme;
-  document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
+  nameThemeButton();
   repaintAll();
 }
 const toggleTheme = () => setTheme(isDark() ? "light" : "dark");
 function toggleInk() {
   state.inverted = !state.inverted;
-  document.getElementById("ink").setAttribute("aria-pressed", state.inverted);
+  byId("ink").setAttribute("aria-pressed", state.inverted);
   repaintAll();
 }
 
 function goUp() {
-  if (here.view === "picture") location.hash = `cluster-${LABELS[SLOT_OF.get(here.number)]}`;
-  else if (here.view === "map" && selection.size) document.getElementById("clear").click();
+  if (current.view === "picture")
+    location.hash = `cluster-${LABELS[SLOT_OF.get(current.number)]}`;
+  else if (current.view === "map" && selection.size) byId("clear").click();
   else location.hash = "overview";
 }
 function step(by) {
-  if (here.view === "cluster") location.hash = `cluster-${(here.number + by + K) % K}`;
-  else if (here.view === "picture") document.getElementById(by < 0 ? "before" : "after").click();
+  if (current.view === "cluster") location.hash = `cluster-${(current.number + by + K) % K}`;
+  else if (current.view === "picture") byId(by < 0 ? "before" : "after").click();
 }
 
 const KEYS = {
@@ -71,14 +76,14 @@ const KEYS = {
   a: () => playCurrent(),
   t: toggleTheme,
   i: toggleInk,
-  "?": () => document.getElementById("keys").showModal(),
+  "?": () => byId("keys").showModal(),
   Escape: goUp,
   ArrowLeft: () => step(-1),
   ArrowRight: () => step(1),
 };
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById("keys").open) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
   if (event.target.matches("input, select, textarea") && event.key !== "Escape") return;
   const action = KEYS[event.key];
   if (!action) return;
@@ -87,14 +92,20 @@ addEventListener("keydown", (event) => {
 });
 
 async function start() {
-  document.getElementById("brand").textContent = "dikmeans";
-  document.getElementById("theme").addEventListener("click", toggleTheme);
-  document.getElementById("ink").addEventListener("click", toggleInk);
-  document.getElementById("help").addEventListener("click", KEYS["?"]);
-  document.getElementById("keys-close").addEventListener("click", () => document.getElementById("keys").close());
-  document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); MAIN.focus(); });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaintAll);
-  document.getElementById("theme").textContent = isDark() ? "Light" : "Dark";
+  byId("brand").textContent = "dikmeans";
+  byId("theme").addEventListener("click", toggleTheme);
+  byId("ink").addEventListener("click", toggleInk);
+  byId("help").addEventListener("click", KEYS["?"]);
+  byId("keys-close").addEventListener("click", () => byId("keys").close());
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    MAIN.focus();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    nameThemeButton();
+    repaintAll();
+  });
+  nameThemeButton();
   await loadSheets();
   addEventListener("hashchange", route);
   route();

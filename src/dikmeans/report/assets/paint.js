@@ -1,22 +1,23 @@
 // From values to canvases: tones that follow the page's theme, residuals, grids; signals as curves.
 
-// slides: how far the pictures are aligned, on the wall of a cluster and in the view of one picture
-const state = { theme: null, inverted: false, slides: { wall: 0, picture: 1 } };
+// alignment: how far pictures are aligned, among the members of a cluster and in a picture's view
+const state = { theme: null, inverted: false, alignment: { members: 0, picture: 1 } };
 
 function isDark() {
   return state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// Strokes are drawn as ink: dark on the light page, light on the dark one. Photographs stay as they are.
+// Strokes are drawn as ink: dark on the light page, light on the dark one. Photographs are not.
 function toneEnds() {
-  const paper = isDark() ? [18, 20, 25] : [255, 255, 255], ink = isDark() ? [245, 246, 248] : [20, 23, 31];
+  const paper = isDark() ? [18, 20, 25] : [255, 255, 255];
+  const ink = isDark() ? [245, 246, 248] : [20, 23, 31];
   if (DATA.tone.ink) return state.inverted ? [ink, paper] : [paper, ink];
   return state.inverted ? [[255, 255, 255], [0, 0, 0]] : [[0, 0, 0], [255, 255, 255]];
 }
 
 function newCanvas(className, label) {
   const canvas = document.createElement("canvas");
-  // a signal is drawn as a curve, at a resolution of its own
+  // a signal is drawn as a curve, with a fixed resolution
   canvas.width = IS_SIGNAL ? 160 : COLUMNS;
   canvas.height = IS_SIGNAL ? 80 : ROWS;
   canvas.className = `picture ${IS_SIGNAL ? "curve" : ""} ${className || ""}`;
@@ -43,28 +44,30 @@ function paintValues(canvas, values, low, high) {
   context.putImageData(image, 0, 0);
 }
 
-const paintPicture = (canvas, values) => paintValues(canvas, values, DATA.tone.low, DATA.tone.high);
+const paintPicture = (canvas, values) =>
+  paintValues(canvas, values, DATA.tone.low, DATA.tone.high);
 
-// A centroid is stretched to its own range, as its scale is the model's.
+// A centroid is drawn over its own range of values: its scale is that of preprocessed pictures.
 function paintCentroid(canvas, values) {
   let low = Math.min(0, DATA.tone.low), high = 1e-9;
   for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
-  // least-squares centroids undershoot around strokes; the ground stays the ground
+  // least-squares centroids undershoot around strokes; the background stays the background
   paintValues(canvas, values, DATA.tone.low < 0 || IS_SIGNAL ? low : 0, high);
 }
 
-// Differences: one colour for too much, the other for too little, the page's own colour for none.
+// Differences: one color for too much, another for too little, that of the page for none.
 function paintResidual(canvas, values, limit) {
   if (IS_SIGNAL) return paintCurve(canvas, [values], -limit, limit);
   const context = canvas.getContext("2d");
   const image = context.createImageData(COLUMNS, ROWS), data = image.data;
   const none = isDark() ? [18, 20, 25] : [255, 255, 255];
-  const more = isDark() ? [255, 138, 91] : [200, 65, 20], less = isDark() ? [90, 165, 255] : [25, 95, 200];
+  const more = isDark() ? [255, 138, 91] : [200, 65, 20];
+  const less = isDark() ? [90, 165, 255] : [25, 95, 200];
   for (let p = 0; p < PIXELS; p++) {
     let v = 0;
     for (let c = 0; c < CHANNELS; c++) v += values[p * CHANNELS + c] / CHANNELS;
-    const strength = Math.min(1, Math.abs(v) / limit), colour = v > 0 ? more : less;
-    for (let c = 0; c < 3; c++) data[4 * p + c] = none[c] + strength * (colour[c] - none[c]);
+    const strength = Math.min(1, Math.abs(v) / limit), color = v > 0 ? more : less;
+    for (let c = 0; c < 3; c++) data[4 * p + c] = none[c] + strength * (color[c] - none[c]);
     data[4 * p + 3] = 255;
   }
   context.putImageData(image, 0, 0);
@@ -87,7 +90,7 @@ function paintCurve(canvas, curves, low, high) {
   }
 }
 
-// The deformed grid as lines over a picture: where the points of an even grid go, of which the share t is gone.
+// The deformed grid as lines over a picture: an even grid, the share t of the way to `grid`.
 function drawGrid(svg, grid, t) {
   svg.replaceChildren();
   if (IS_SIGNAL) return;
@@ -104,12 +107,17 @@ function drawGrid(svg, grid, t) {
   };
   const stops = (n) => {
     const first = Math.floor(((n - 1) % step) / 2);
-    return Array.from({ length: Math.floor((n - 1 - first) / step) + 1 }, (_, i) => first + i * step);
+    const length = Math.floor((n - 1 - first) / step) + 1;
+    return Array.from({ length }, (_, i) => first + i * step);
   };
   for (const r of stops(ROWS)) line(Array.from({ length: COLUMNS }, (_, c) => at(r, c)));
   for (const c of stops(COLUMNS)) line(Array.from({ length: ROWS }, (_, r) => at(r, c)));
 }
 
-// Ten colours that can be told apart on either ground; further ones go round the circle by the golden angle.
-const COLOURS = ["#3b7dd8", "#ee8a1d", "#2f9e44", "#d6336c", "#c9a900", "#7048e8", "#14a3a3", "#a0522d", "#84b81e", "#7f8694"];
-const colourOf = (number) => COLOURS[number] ?? `hsl(${(137.5 * number) % 360} 60% ${number % 2 ? 45 : 62}%)`;
+// Ten colors that differ on a light and on a dark page; further hues follow by the golden angle.
+const COLORS = [
+  "#3b7dd8", "#ee8a1d", "#2f9e44", "#d6336c", "#c9a900",
+  "#7048e8", "#14a3a3", "#a0522d", "#84b81e", "#7f8694",
+];
+const colorOf = (number) =>
+  COLORS[number] ?? `hsl(${(137.5 * number) % 360} 60% ${number % 2 ? 45 : 62}%)`;

@@ -2,15 +2,21 @@
 
 const MAIN = document.getElementById("main");
 
-// el("p", {class: "note"}, "text", child...): an element. Attributes that are functions are listeners.
+// What the current view does on the key "a", and before another view replaces it.
+let playCurrent = () => {};
+let leaveView = () => {};
+
+// el("p", {class: "note"}, "text", child...): an element. Functions among the attributes are
+// listeners; attributes and children that are null, undefined or false are left out.
 function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  const isThere = (value) => value !== null && value !== undefined && value !== false;
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (!isThere(value)) continue;
     if (typeof value === "function") element.addEventListener(name, value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.filter(isThere));
   return element;
 }
 
@@ -21,7 +27,10 @@ function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Canvases that must be drawn anew when the theme changes remember how.
+const note = (...children) => el("p", { class: "note" }, ...children);
+const captioned = (canvas, text) => el("figure", {}, canvas, el("figcaption", {}, text));
+
+// Canvases that must be drawn again when the theme changes have a function that does it.
 function painted(canvas, paint) {
   canvas.paint = () => paint(canvas);
   canvas.paint();
@@ -31,26 +40,28 @@ function repaintAll() {
   for (const canvas of document.querySelectorAll("canvas")) if (canvas.paint) canvas.paint();
 }
 
-const centroidCanvas = (k, className, label) => painted(newCanvas(className, label), (canvas) => paintCentroid(canvas, CENTROIDS[k]));
-const formCanvas = (form, className, label) => painted(newCanvas(className, label), (canvas) => paintCentroid(canvas, FORMS[form]));
-const pictureCanvas = (slot, className, label) => painted(newCanvas(className, label), (canvas) => paintPicture(canvas, valuesOf(slot)));
+const prototypeCanvas = (values, className, label) =>
+  painted(newCanvas(className, label), (canvas) => paintCentroid(canvas, values));
+const centroidCanvas = (k, className, label) => prototypeCanvas(CENTROIDS[k], className, label);
+const pictureCanvas = (slot, className, label) =>
+  painted(newCanvas(className, label), (canvas) => paintPicture(canvas, valuesOf(slot)));
 
-// A bar of two parts: what is left over, and what the bending costs. `full` is the cost of a whole bar.
+// A bar of two parts: what does not fit, and what the bending costs. `full` is the cost of a whole
+// bar.
 function costBar(cost, bending, full, label) {
-  const bar = el("span", { class: "bar", role: "img", "aria-label": label || `cost ${percent(cost)}, of it bending ${percent(bending)}` });
   const part = (value, name) => {
     const piece = el("i", { class: name });
     piece.style.width = `${Math.max(0, Math.min(100, (100 * value) / full))}%`;
     return piece;
   };
-  bar.append(part(cost - bending, "data"), part(bending, "bending"));
-  return bar;
+  return el("span", { class: "bar", role: "img", "aria-label": label },
+    part(cost - bending, "misfit"), part(bending, "bending"));
 }
 
-// "form 2 of 3", counted within its cluster.
-function formName(form) {
-  const all = FORMS_OF[DATA.forms.cluster[form]];
-  return `form ${all.indexOf(form) + 1} of ${all.length}`;
+// "prototype 2 of 3", counted within its cluster.
+function prototypeName(prototype) {
+  const siblings = PROTOTYPES_OF[DATA.prototypes.cluster[prototype]];
+  return `prototype ${siblings.indexOf(prototype) + 1} of ${siblings.length}`;
 }
 
 function clusterName(k) {
@@ -58,18 +69,20 @@ function clusterName(k) {
   return matched === null ? `Cluster ${k}` : `Cluster ${k} · ${className(matched)}`;
 }
 
-// A slider from "as it is" to "aligned" with a button that plays it; `change` is called with t in [0, 1].
-function alignSlider(which, change) {
+// A slider from "original" to "aligned" with a button that plays it; `change` is called with t in
+// [0, 1]. `view` tells the positions in different views apart.
+function alignSlider(view, change) {
+  const set = (t) => { state.alignment[view] = t; input.value = t; change(t); };
+  const stop = () => cancelAnimationFrame(frame);
   const input = el("input", {
-    type: "range", min: 0, max: 1, step: 0.01, value: state.slides[which], id: "align", "aria-label": "From as it is to aligned",
+    type: "range", min: 0, max: 1, step: 0.01, value: state.alignment[view], id: "align",
+    "aria-label": "From original to aligned",
     input: () => { stop(); set(Number(input.value)); },
   });
   let frame = 0;
-  const set = (t) => { state.slides[which] = t; input.value = t; change(t); };
-  const stop = () => cancelAnimationFrame(frame);
   const play = () => {
     stop();
-    const from = state.slides[which], to = from < 0.5 ? 1 : 0, begin = performance.now();
+    const from = state.alignment[view], to = from < 0.5 ? 1 : 0, begin = performance.now();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(to);
     const tick = (now) => {
       const share = Math.min(1, (now - begin) / 900), eased = share * share * (3 - 2 * share);
@@ -78,13 +91,13 @@ function alignSlider(which, change) {
     };
     frame = requestAnimationFrame(tick);
   };
+  const button = { type: "button", id: "play", title: "Move to the other end (a)", click: play };
   const element = el("div", { class: "slide" },
-    el("span", {}, "As it is"), input, el("span", {}, "Aligned"),
-    el("button", { type: "button", id: "play", title: "Slide from one to the other (a)", click: play }, "Play"));
+    el("span", {}, "Original"), input, el("span", {}, "Aligned"), el("button", button, "Play"));
   return { element, play };
 }
 
-// Runs `work` on the elements that come into view, and keeps track of which are.
+// Calls `work` for elements that come into view, and keeps the set of those in view.
 function watchVisible(work) {
   const visible = new Set();
   const observer = new IntersectionObserver((entries) => {
@@ -93,30 +106,37 @@ function watchVisible(work) {
       else visible.delete(entry.target);
     }
   }, { rootMargin: "120px" });
-  return { observe: (element) => observer.observe(element), visible, stop: () => { observer.disconnect(); visible.clear(); } };
+  return {
+    observe: (element) => observer.observe(element),
+    visible,
+    stop: () => { observer.disconnect(); visible.clear(); },
+  };
 }
 
-// Arrow keys among the buttons of a wall; only one of them is in the tab order.
-function roving(wall) {
-  const buttons = () => [...wall.querySelectorAll("button, a")];
+// Arrow keys move among the buttons of a group; only one of them is in the tab order.
+function roving(group) {
+  const buttons = () => [...group.querySelectorAll("button, a")];
   const first = buttons()[0];
   if (!first) return;
   for (const button of buttons()) button.tabIndex = -1;
   first.tabIndex = 0;
-  if (wall.roving) return; // filled anew: it listens already
-  wall.roving = true;
-  wall.addEventListener("focusin", (event) => {
-    for (const button of wall.querySelectorAll("[tabindex='0']")) button.tabIndex = -1;
+  if (group.roving) return; // it has been filled again and has its listeners already
+  group.roving = true;
+  group.addEventListener("focusin", (event) => {
+    for (const button of group.querySelectorAll("[tabindex='0']")) button.tabIndex = -1;
     event.target.tabIndex = 0;
   });
-  wall.addEventListener("keydown", (event) => {
-    const all = buttons(), here = all.indexOf(document.activeElement);
-    if (here < 0) return;
-    const top = all[0].offsetTop, across = Math.max(1, all.filter((b) => b.offsetTop === top).length);
-    const move = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across, Home: -here, End: all.length - 1 - here }[event.key];
-    if (move === undefined) return;
+  group.addEventListener("keydown", (event) => {
+    const all = buttons(), last = all.length - 1, focused = all.indexOf(document.activeElement);
+    if (focused < 0) return;
+    const across = Math.max(1, all.filter((b) => b.offsetTop === all[0].offsetTop).length);
+    const target = {
+      ArrowLeft: focused - 1, ArrowRight: focused + 1,
+      ArrowUp: focused - across, ArrowDown: focused + across, Home: 0, End: last,
+    }[event.key];
+    if (target === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    all[Math.min(all.length - 1, Math.max(0, here + move))].focus();
+    all[Math.min(last, Math.max(0, target))].focus();
   });
 }

@@ -1,104 +1,134 @@
-// A picture: how it fits its own centroid and the next ones, what is left over, what the bending costs.
+// A picture: how it fits its centroid and the next-best ones, what does not fit, what it costs.
 
 function showPicture(slot) {
-  const own = LABELS[slot];
-  const order = [...MEMBERS[own]].sort(SORTS[sortBy][1]), here = order.indexOf(slot);
-  const step = (by) => `#picture-${indexOf(order[(here + by + order.length) % order.length])}`;
-  const rows = CANDIDATES.map((_, rank) => candidateRow(slot, rank));
+  const cluster = LABELS[slot];
+  const order = [...MEMBERS[cluster]].sort(SORTS[sortBy][1]), rank = order.indexOf(slot);
+  const neighborLink = (by) =>
+    `#picture-${indexOf(order[(rank + by + order.length) % order.length])}`;
+  const rows = CANDIDATES.map((_, candidate) => candidateRow(slot, candidate));
   const redraw = (t) => rows.forEach((row) => row.redraw(t));
   const slider = alignSlider("picture", redraw);
   playCurrent = slider.play;
-  leaveView = () => {};
 
   MAIN.append(
     el("p", { class: "crumbs" },
-      el("a", { href: `#cluster-${own}`, id: "up" }, clusterName(own)),
-      el("span", {}, ` ${here + 1} of ${count(order.length)}, ${SORTS[sortBy][0].toLowerCase()} `),
-      el("a", { href: step(-1), id: "before", "aria-label": "Picture before" }, "←"), " ",
-      el("a", { href: step(1), id: "after", "aria-label": "Picture after" }, "→")),
+      el("a", { href: `#cluster-${cluster}`, id: "up" }, clusterName(cluster)),
+      ` ${rank + 1} of ${count(order.length)}, ${SORTS[sortBy][0].toLowerCase()} `,
+      el("a", { href: neighborLink(-1), id: "before", "aria-label": "Previous picture" }, "←"), " ",
+      el("a", { href: neighborLink(1), id: "after", "aria-label": "Next picture" }, "→")),
     el("section", { class: "head" },
-      el("div", { class: "portraits" }, labelled(pictureCanvas(slot, "large", `The picture ${nameOf(slot)}`), "the picture")),
+      el("div", { class: "portraits" },
+        captioned(pictureCanvas(slot, "large", `The picture ${nameOf(slot)}`), "the picture")),
       el("div", {},
         el("h1", { class: "name" }, nameOf(slot)),
-        el("p", { class: "lead" }, verdict(slot)),
-        DATA.classes ? el("p", { class: "note" }, `Its label: ${className(classOf(slot))}.`) : null,
-        DATA.warp === "none" ? null : slider.element)),
+        el("p", { class: "lead" }, decision(slot)),
+        DATA.classes && note(`Its label: ${className(classOf(slot))}.`),
+        DATA.warp !== "none" && slider.element)),
     el("section", {},
-      el("h2", {}, K > 1 ? "Why here and not there" : "How it fits"),
-      el("p", { class: "note" }, explanation()),
+      el("h2", {}, K > 1 ? "Why this cluster and not another" : "How it fits"),
+      note(explanation()),
       ...rows.map((row) => row.element),
       barLegend("Bars: cost of this picture")),
-    el("section", {}, el("h2", {}, "All clusters"), el("p", { class: "note" }, "What this picture costs with each centroid, cheapest first."), allCosts(slot)));
-  redraw(state.slides.picture);
+    el("section", {},
+      el("h2", {}, "All clusters"),
+      note("Cost of this picture with each centroid, cheapest first."),
+      allCosts(slot)));
+  redraw(state.alignment.picture);
 }
 
 function explanation() {
-  if (DATA.warp === "none") return "The picture is compared with each centroid pixel by pixel. The residual shows the centroid minus the picture: orange where the centroid has too much, blue where it has too little.";
-  const who = DATA.direction === "centroid-to-image"
-    ? "Each centroid is bent onto the picture; the lines show where an even grid goes."
-    : "The picture is bent onto each centroid; the lines show where an even grid goes.";
-  return `${who} The residual is what the bend could not explain: orange where the bent picture has too much, blue where it has too little. “Brought back” is the picture in the centroid’s own frame.`;
+  if (DATA.warp === "none")
+    return "The picture is compared with each centroid pixel by pixel. The residual is the "
+      + "centroid minus the picture: orange where the centroid has too much, blue where it has "
+      + "too little.";
+  const warped = DATA.direction === "centroid-to-image"
+    ? "Each centroid is warped onto the picture" : "The picture is warped onto each centroid";
+  return `${warped}; the lines show how an even grid is deformed. The residual is the difference `
+    + "that remains: orange where the warped picture has too much, blue where it has too little. "
+    + "“Aligned” is the picture in the frame of the centroid.";
 }
 
-function verdict(slot) {
-  const own = LABELS[slot], mine = CANDIDATES[0];
-  const split = DATA.warp === "none" ? "" : ` (${percent(mine.cost[slot] - mine.bending[slot])} misfit, ${percent(mine.bending[slot])} bending)`;
-  if (K < 2) return `It costs ${percent(mine.cost[slot])}${split}.`;
-  const next = CANDIDATES[1], k = next.cluster[slot];
-  const misfit = next.cost[slot] - next.bending[slot] - (mine.cost[slot] - mine.bending[slot]);
-  const bending = next.bending[slot] - mine.bending[slot];
-  if (misfit + bending < 0)
-    return `In cluster ${own} it costs ${percent(mine.cost[slot])}${split}. Cluster ${k} would cost less, ${percent(next.cost[slot])}, but the assignment, which gives up early on pairs that look hopeless, did not get that far.`;
-  const because = DATA.warp === "none" ? "" : bending > misfit ? ", mostly because it would have to bend further" : ", mostly because more of it would not fit";
-  return `In cluster ${own} it costs ${percent(mine.cost[slot])}${split}. Cluster ${k} would cost ${percent(next.cost[slot])}${because}.`;
+// Why the picture is in its cluster, in words.
+function decision(slot) {
+  const misfitOf = (candidate) => candidate.cost[slot] - candidate.bending[slot];
+  const [first, next] = CANDIDATES, cost = percent(first.cost[slot]);
+  const parts = DATA.warp === "none" ? ""
+    : ` (${percent(misfitOf(first))} misfit, ${percent(first.bending[slot])} bending)`;
+  if (!next) return `Its cost is ${cost}${parts}.`;
+  const assigned = `In cluster ${LABELS[slot]} its cost is ${cost}${parts}.`;
+  const other = `Cluster ${next.cluster[slot]} would cost`;
+  if (marginOf(slot) < 0)
+    return `${assigned} ${other} less, ${percent(next.cost[slot])}, but the search for the nearest `
+      + "cluster, which skips pairs that seem hopeless, did not try it to the end.";
+  const bendingGap = next.bending[slot] - first.bending[slot];
+  const because = DATA.warp === "none" ? ""
+    : bendingGap > misfitOf(next) - misfitOf(first) ? ", mostly because it would have to bend more"
+    : ", mostly because less of it would fit";
+  return `${assigned} ${other} ${percent(next.cost[slot])}${because}.`;
 }
 
-// The centroid of that rank, the bent one with its grid, the residual, the picture brought back, the cost.
+// The prototype of that rank, warped with its grid, the residual, the aligned picture, the cost.
 function candidateRow(slot, rank) {
-  const fit = CANDIDATES[rank], k = fit.cluster[slot], warp = warpOf(rank, slot);
-  const centroidWarped = DATA.direction === "centroid-to-image";
+  const candidate = CANDIDATES[rank], k = candidate.cluster[slot], warp = warpOf(rank, slot);
+  const warpsCentroid = DATA.direction === "centroid-to-image";
   const image = Float32Array.from(valuesOf(slot), (v) => v * GAIN[slot]);
-  const centroid = FORMS[fit.form[slot]];
-  const source = centroidWarped ? centroid : image, target = centroidWarped ? image : centroid;
+  const prototype = candidate.prototype[slot], centroid = PROTOTYPES[prototype];
+  const [source, target] = warpsCentroid ? [centroid, image] : [image, centroid];
   const forward = forwardGrid(warp);
-  // the lines follow the picture: where its points go, which is the inverse of where pixels come from
-  const lines = centroidWarped ? alignedGrid(rank, slot) : inverseGrid(warp);
-  const bent = newCanvas("large", `Bent, cluster ${k}`), back = newCanvas("large", `Picture brought back, cluster ${k}`);
-  const residual = newCanvas("large", `Residual, cluster ${k}`);
-  const mesh = svg("svg", { class: "mesh", viewBox: `0 0 ${COLUMNS} ${ROWS}`, "aria-hidden": "true" });
+  // lines show where points of the picture go: the inverse of where pixels come from
+  const lines = warpsCentroid ? alignedGrid(rank, slot) : inverseGrid(warp);
+  const warpedCanvas = newCanvas("large", `Warped, cluster ${k}`);
+  const alignedCanvas = newCanvas("large", `Aligned picture, cluster ${k}`);
+  const residualCanvas = newCanvas("large", `Residual, cluster ${k}`);
+  const box = { class: "mesh", viewBox: `0 0 ${COLUMNS} ${ROWS}`, "aria-hidden": "true" };
+  const mesh = svg("svg", box);
   const limit = 0.8 * centroid.reduce((most, v) => Math.max(most, Math.abs(v)), 1e-9);
-  const draw = (t) => {
-    const warped = resample(source, forward, t);
-    if (centroidWarped) paintCentroid(bent, warped); else paintValues(bent, warped, DATA.tone.low * GAIN[slot], DATA.tone.high * GAIN[slot]);
-    paintResidual(residual, warped.map((v, p) => v - target[p]), limit);
-    paintPicture(back, alignedValues(slot, t, rank));
+  const redraw = (t) => {
+    const warped = resample(source, forward, t), gain = GAIN[slot];
+    if (warpsCentroid) paintCentroid(warpedCanvas, warped);
+    else paintValues(warpedCanvas, warped, DATA.tone.low * gain, DATA.tone.high * gain);
+    paintResidual(residualCanvas, warped.map((v, p) => v - target[p]), limit);
+    paintPicture(alignedCanvas, alignedValues(slot, t, rank));
     drawGrid(mesh, lines, t);
   };
-  bent.paint = () => draw(state.slides.picture);
-  const full = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
-  const aligned = DATA.warp !== "none";
-  const element = el("article", { class: `candidate${rank === 0 ? " own" : ""}` },
+  warpedCanvas.paint = () => redraw(state.alignment.picture);
+
+  const cost = candidate.cost[slot], bending = candidate.bending[slot];
+  const folded = candidate.folded[slot], isAligned = DATA.warp !== "none";
+  const highest = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
+  const chip = rank === 0 ? "its cluster" : signed(cost - CANDIDATES[0].cost[slot]);
+  const name = PROTOTYPES_OF[k].length > 1 ? prototypeName(prototype) : "centroid";
+  const label = `cost ${percent(cost)}, of which bending ${percent(bending)}`;
+  const element = el("article", { class: `candidate${rank === 0 ? " assigned" : ""}` },
     el("header", {},
-      el("a", { href: `#cluster-${k}` }, clusterName(k)),
-      el("span", { class: "chip" }, rank === 0 ? "its cluster" : signed(fit.cost[slot] - CANDIDATES[0].cost[slot]))),
-    el("div", { class: "body" }, el("div", { class: "steps" },
-      labelled(formCanvas(fit.form[slot], "large", `Centroid ${k}`), FORMS_OF[k].length > 1 ? formName(fit.form[slot]) : "centroid"),
-      aligned ? el("figure", {}, el("span", { class: "stack" }, bent, mesh), el("figcaption", {}, centroidWarped ? "bent onto the picture" : "picture, bent")) : null,
-      labelled(residual, "residual"),
-      aligned && centroidWarped ? labelled(back, "picture, brought back") : null),
-    el("div", { class: "split" },
-      costBar(fit.cost[slot], fit.bending[slot], full),
-      el("p", {}, el("b", {}, percent(fit.cost[slot])), aligned ? `${percent(fit.cost[slot] - fit.bending[slot])} misfit + ${percent(fit.bending[slot], 2)} bending` : "",
-        fit.folded[slot] > 0 ? ` · folds ${(100 * fit.folded[slot]).toFixed(1)}\u202f% of the picture` : ""))));
-  return { element, redraw: draw };
+      el("a", { href: `#cluster-${k}` }, clusterName(k)), el("span", { class: "chip" }, chip)),
+    el("div", { class: "body" },
+      el("div", { class: "steps" },
+        captioned(prototypeCanvas(centroid, "large", `Centroid ${k}`), name),
+        isAligned && captioned(el("span", { class: "stack" }, warpedCanvas, mesh),
+          warpsCentroid ? "warped onto the picture" : "picture, warped"),
+        captioned(residualCanvas, "residual"),
+        isAligned && warpsCentroid && captioned(alignedCanvas, "picture, aligned")),
+      el("div", { class: "split" },
+        costBar(cost, bending, highest, label),
+        el("p", {},
+          el("b", {}, percent(cost)),
+          isAligned && `${percent(cost - bending)} misfit + ${percent(bending, 2)} bending`,
+          folded > 0 && ` · folds ${asPercent(folded)} of the picture`))));
+  return { element, redraw };
 }
 
 function allCosts(slot) {
   const order = DATA.clusters.map((_, k) => k).sort((a, b) => costTo(slot, a) - costTo(slot, b));
   const highest = costTo(slot, order[order.length - 1]);
-  return el("ol", { class: "costs" }, ...order.map((k) => {
-    const bar = el("i", { class: k === LABELS[slot] ? "own" : "" });
+  const row = (k) => {
+    const bar = el("i", { class: k === LABELS[slot] ? "assigned" : "" });
     bar.style.width = `${(100 * costTo(slot, k)) / highest}%`;
-    return el("li", {}, el("a", { href: `#cluster-${k}`, title: clusterName(k) }, centroidCanvas(k), String(k)), el("span", { class: "track" }, bar), el("span", {}, percent(costTo(slot, k))));
-  }));
+    const link = { href: `#cluster-${k}`, title: clusterName(k) };
+    return el("li", {},
+      el("a", link, centroidCanvas(k), String(k)),
+      el("span", { class: "track" }, bar),
+      el("span", {}, percent(costTo(slot, k))));
+  };
+  return el("ol", { class: "costs" }, ...order.map(row));
 }

@@ -1,11 +1,12 @@
-// Warps: the same formulas as dikmeans.warp and dikmeans.align.inverse, for one picture at a time.
+// Warps: the formulas of dikmeans.registration.warps and .inverse, for one picture at a time.
 //
-// A warp is F(p) = sum_j U(|p - s_j|) w_j + (1, p) a with U(r) = r^2 log r^2, points as (row, column) in a frame whose
-// unit is half of the picture's longer side. Grids hold (row, column) in pixels for each pixel.
+// A warp is F(p) = sum_j U(|p - s_j|) w_j + (1, p) a with U(r) = r^2 log r^2. Points are
+// (row, column) in a frame whose unit is half of the picture's longer side. Grids hold
+// (row, column) in pixels for each pixel.
 
 const [SCALE_Y, SCALE_X] = DATA.frame.scale;
 const [OFFSET_Y, OFFSET_X] = DATA.frame.offset;
-const N_CENTRES = CENTRES.length / 2;
+const N_CENTERS = CENTERS.length / 2;
 const point = new Float64Array(6); // value (2) and derivative (4) of the warp evaluated last
 
 const IDENTITY = new Float32Array(2 * PIXELS);
@@ -14,17 +15,18 @@ for (let p = 0; p < PIXELS; p++) {
   IDENTITY[2 * p + 1] = p % COLUMNS;
 }
 
-const warpOf = (rank, slot) => CANDIDATES[rank].warp.subarray(slot * WARP_LENGTH, (slot + 1) * WARP_LENGTH);
+const warpOf = (rank, slot) =>
+  CANDIDATES[rank].warp.subarray(slot * WARP_LENGTH, (slot + 1) * WARP_LENGTH);
 const toFrameY = (row) => (SCALE_Y > 0 ? (row - OFFSET_Y) / SCALE_Y : 0);
 const toFrameX = (column) => (SCALE_X > 0 ? (column - OFFSET_X) / SCALE_X : 0);
 
 function evaluateWarp(warp, y, x) {
-  const a = 2 * N_CENTRES;
+  const a = 2 * N_CENTERS;
   let fy = warp[a] + warp[a + 2] * y + warp[a + 4] * x;
   let fx = warp[a + 1] + warp[a + 3] * y + warp[a + 5] * x;
   let yy = warp[a + 2], yx = warp[a + 4], xy = warp[a + 3], xx = warp[a + 5];
-  for (let j = 0; j < N_CENTRES; j++) {
-    const dy = y - CENTRES[2 * j], dx = x - CENTRES[2 * j + 1];
+  for (let j = 0; j < N_CENTERS; j++) {
+    const dy = y - CENTERS[2 * j], dx = x - CENTERS[2 * j + 1];
     const squared = dy * dy + dx * dx;
     if (squared === 0) continue;
     const log = Math.log(squared), wy = warp[2 * j], wx = warp[2 * j + 1];
@@ -49,7 +51,8 @@ function forwardGrid(warp) {
   return grid;
 }
 
-// The point that the warp sends to (gy, gx), by Newton's method from (y, x); damped where the residual would grow.
+// The point that the warp maps to (gy, gx), by Newton's method from (y, x); damped where the
+// residual would grow.
 function invertAt(warp, gy, gx, y, x, out) {
   evaluateWarp(warp, y, x);
   let ry = point[0] - gy, rx = point[1] - gx, best = ry * ry + rx * rx;
@@ -77,30 +80,31 @@ function invertAt(warp, gy, gx, y, x, out) {
   out[1] = x;
 }
 
-// The inverse, exactly at knots (all pixels of a small picture), linearly between them. Each knot starts from the
-// solution of its neighbour.
+// The inverse, exact at knots (all pixels of a small picture), linear between them. Each knot
+// starts from the solution of its neighbor.
 const KNOT_STEP = Math.max(1, Math.ceil(Math.max(ROWS, COLUMNS) / 48));
 function inverseGrid(warp) {
-  const knotRows = Math.ceil((ROWS - 1) / KNOT_STEP) + 1, knotColumns = Math.ceil((COLUMNS - 1) / KNOT_STEP) + 1;
-  const knots = new Float32Array(2 * knotRows * knotColumns), found = [0, 0];
-  const above = [0, 0];
+  const knotRows = Math.ceil((ROWS - 1) / KNOT_STEP) + 1;
+  const knotColumns = Math.ceil((COLUMNS - 1) / KNOT_STEP) + 1;
+  const knots = new Float32Array(2 * knotRows * knotColumns);
+  const solution = [0, 0], rowStart = [0, 0];
   for (let r = 0; r < knotRows; r++) {
     for (let c = 0; c < knotColumns; c++) {
       const gy = toFrameY(r * KNOT_STEP), gx = toFrameX(c * KNOT_STEP);
-      if (r === 0 && c === 0) { found[0] = gy; found[1] = gx; }
-      else if (c === 0) { found[0] = above[0]; found[1] = above[1]; }
-      invertAt(warp, gy, gx, found[0], found[1], found);
-      if (c === 0) { above[0] = found[0]; above[1] = found[1]; }
+      if (c === 0) [solution[0], solution[1]] = r === 0 ? [gy, gx] : rowStart;
+      invertAt(warp, gy, gx, solution[0], solution[1], solution);
+      if (c === 0) [rowStart[0], rowStart[1]] = solution;
       const k = 2 * (r * knotColumns + c);
-      knots[k] = SCALE_Y > 0 ? found[0] * SCALE_Y + OFFSET_Y : r * KNOT_STEP;
-      knots[k + 1] = SCALE_X > 0 ? found[1] * SCALE_X + OFFSET_X : c * KNOT_STEP;
+      knots[k] = SCALE_Y > 0 ? solution[0] * SCALE_Y + OFFSET_Y : r * KNOT_STEP;
+      knots[k + 1] = SCALE_X > 0 ? solution[1] * SCALE_X + OFFSET_X : c * KNOT_STEP;
     }
   }
   if (KNOT_STEP === 1) return knots;
   const grid = new Float32Array(2 * PIXELS);
   for (let p = 0; p < PIXELS; p++) {
     const y = IDENTITY[2 * p] / KNOT_STEP, x = IDENTITY[2 * p + 1] / KNOT_STEP;
-    const r = Math.min(Math.floor(y), Math.max(0, knotRows - 2)), c = Math.min(Math.floor(x), Math.max(0, knotColumns - 2));
+    const r = Math.min(Math.floor(y), Math.max(0, knotRows - 2));
+    const c = Math.min(Math.floor(x), Math.max(0, knotColumns - 2));
     const down = knotRows > 1 ? 2 * knotColumns : 0, right = knotColumns > 1 ? 2 : 0;
     const k = 2 * (r * knotColumns + c), fy = y - r, fx = x - c;
     for (let axis = 0; axis < 2; axis++) {
@@ -112,7 +116,7 @@ function inverseGrid(warp) {
   return grid;
 }
 
-// Where the pixels of the picture in its centroid's frame come from; kept, as the slider asks again and again.
+// Where the pixels of the picture in the frame of its prototype come from; cached for the slider.
 const alignedCache = new Map();
 const hasAlignedGrid = (rank, slot) => alignedCache.has(rank * N + slot);
 function alignedGrid(rank, slot) {
@@ -126,7 +130,7 @@ function alignedGrid(rank, slot) {
   return grid;
 }
 
-// A picture at the places of a grid, of which the share t is gone: 0 leaves it as it is, 1 warps it whole.
+// A picture sampled at the share t of the way to a grid: t = 0 leaves it as it is, 1 warps it.
 function resample(values, grid, t, out) {
   const edge = DATA.border === "edge";
   out = out || new Float32Array(PIXELS * CHANNELS);
@@ -156,4 +160,5 @@ function resample(values, grid, t, out) {
   return out;
 }
 
-const alignedValues = (slot, t, rank = 0) => (t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(rank, slot), t));
+const alignedValues = (slot, t, rank = 0) =>
+  t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(rank, slot), t);
