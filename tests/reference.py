@@ -50,7 +50,7 @@ def slopes_of(corners, fractions):
 
 
 def evaluate(problem, pairs, pair, delta):
-    """Cost and gradient of one pair, straight from the formula in `dikmeans.registration.objective`."""
+    """Cost and gradient of one pair, from the formula in `dikmeans.registration.objective`."""
     sampler, gain = problem.sampler, float(pairs.gain[pair])
     penalty = problem.penalties[pairs.centroid_of[pair]].astype(float)
     delta = np.asarray(delta, dtype=float)
@@ -117,7 +117,7 @@ def render(picture, pixels, border):
 
 
 def warp_matrix(warp, delta, border):
-    """Warping as a matrix W (n_pixels, n_pixels): column j is the warped picture of pixel j alone."""
+    """Warping as a matrix W (n_pixels, n_pixels): column j is pixel j alone, warped."""
     parameters = warp.identity + np.asarray(delta, dtype=float).T
     pixels = warp.grid.to_pixels(warp.coordinates(parameters))
     n = warp.grid.n_pixels
