@@ -42,16 +42,17 @@ def pictures(n: int, side: int) -> np.ndarray:
 
 
 def print_growth(growth: TimeGrowth) -> None:
-    powers = [
-        ["", *(f"{power:.2f}" for power in growth.local_powers(name))] for name in growth.seconds
+    exponents = [
+        ["", *(f"{exponent:.2f}" for exponent in growth.local_exponents(name))]
+        for name in growth.seconds
     ]
     columns = [
-        [f"{v}" if growth.axis.power == 1 else f"{v} x {v}" for v in growth.values],
+        growth.tick_labels,
         *([f"{seconds:.2f}" for seconds in times] for times in growth.seconds.values()),
-        *powers,
+        *exponents,
     ]
-    print(f"\n### {growth.axis.label}\n")
-    header = [growth.axis.label.ljust(9), "AI (s)", "DI (s)", "AI exponent", "DI exponent"]
+    print(f"\n### {growth.label}\n")
+    header = [growth.label.ljust(9), "AI (s)", "DI (s)", "AI exponent", "DI exponent"]
     print_table(header, zip(*columns, strict=True))
 
 

@@ -123,10 +123,10 @@ def main() -> None:
     middle, low, high = slope(after)
     half = len(after) // 2
     print(
-        f"\nAfter {options.warm_up} rounds of warm-up: {middle:+.2f} KiB per round, 95 % confidence "
-        f"interval {low:+.2f} to {high:+.2f}; mean of the first half "
-        f"{after[:half].mean() / 1024:.1f} MiB, of the second {after[half:].mean() / 1024:.1f} MiB; "
-        f"highest {after.max() / 1024:.1f} MiB."
+        f"\nAfter {options.warm_up} rounds of warm-up: {middle:+.2f} KiB per round, 95 % "
+        f"confidence interval {low:+.2f} to {high:+.2f}; mean of the first half "
+        f"{after[:half].mean() / 1024:.1f} MiB, of the second "
+        f"{after[half:].mean() / 1024:.1f} MiB; highest {after.max() / 1024:.1f} MiB."
     )
 
 

@@ -24,7 +24,7 @@ def locate(sampler, delta):
 
 
 def split(sampler, coordinates):
-    """Upper left neighbours (as flat indices) and fractions (2, n_pixels), after clamping."""
+    """Upper left neighbors (as flat indices) and fractions (2, n_pixels), after clamping."""
     clamped = np.clip(coordinates, 0.0, sampler.limit.astype(float)[:, None])
     corner = np.floor(clamped)
     cells = (corner[0] * sampler.width + corner[1]).astype(int)
@@ -32,7 +32,7 @@ def split(sampler, coordinates):
 
 
 def gather(template, width, cells):
-    """The four neighbours of each cell: itself, right, below, below right."""
+    """The four neighbors of each cell: itself, right, below, below right."""
     return np.stack([template[cells + step] for step in (0, 1, width, width + 1)])
 
 
@@ -50,7 +50,7 @@ def slopes_of(corners, fractions):
 
 
 def evaluate(problem, pairs, pair, delta):
-    """Cost and gradient of one pair, straight from the formula in `dikmeans.registration.objective`."""
+    """Cost and gradient of one pair, from the formula in `dikmeans.registration.objective`."""
     sampler, gain = problem.sampler, float(pairs.gain[pair])
     penalty = problem.penalties[pairs.centroid_of[pair]].astype(float)
     delta = np.asarray(delta, dtype=float)
@@ -82,18 +82,18 @@ def finite_differences(function, delta, step=1e-6):
 
 def adam(problem, pairs, pair, start, rate, steps):
     """Adam as its authors write it (Kingma and Ba 2015, algorithm 1); the best point it visits."""
-    here = np.array(start, dtype=float)
-    best, gradient = evaluate(problem, pairs, pair, here)
-    best_here = here
-    mean, square = np.zeros(here.shape), np.zeros(here.shape)
+    current = np.array(start, dtype=float)
+    best, gradient = evaluate(problem, pairs, pair, current)
+    best_point = current
+    mean, square = np.zeros(current.shape), np.zeros(current.shape)
     for t in range(1, steps + 1):
         mean = 0.9 * mean + 0.1 * gradient
         square = 0.999 * square + 0.001 * gradient**2
-        here = here - rate * (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
-        cost, gradient = evaluate(problem, pairs, pair, here)
+        current = current - rate * (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
+        cost, gradient = evaluate(problem, pairs, pair, current)
         if cost < best:
-            best, best_here = cost, here
-    return best, best_here
+            best, best_point = cost, current
+    return best, best_point
 
 
 def bfgs_inverse(inverse, steps, changes):
@@ -117,7 +117,7 @@ def render(picture, pixels, border):
 
 
 def warp_matrix(warp, delta, border):
-    """Warping as a matrix W (n_pixels, n_pixels): column j is the warped picture of pixel j alone."""
+    """Warping as a matrix W (n_pixels, n_pixels): column j is pixel j alone, warped."""
     parameters = warp.identity + np.asarray(delta, dtype=float).T
     pixels = warp.grid.to_pixels(warp.coordinates(parameters))
     n = warp.grid.n_pixels

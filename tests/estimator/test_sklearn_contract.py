@@ -69,10 +69,6 @@ def test_nested_parameters_of_the_search_can_be_set_and_tuned():
     assert model.get_params()["search__sample_size"] == "auto"
 
 
-def test_a_user_should_know_at_most_sixteen_parameters():
-    assert len(DIKMeans().get_params(deep=False)) <= 16
-
-
 def test_it_works_at_the_end_of_a_pipeline(real_digits):
     X, _ = real_digits
     flat = X[:60].reshape(60, -1)

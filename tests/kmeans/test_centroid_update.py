@@ -85,11 +85,11 @@ def test_the_update_never_raises_the_inertia(seed, direction, border, unit):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_repeating_the_update_never_raises_the_inertia_either(direction, unit):
     scene = Scene(direction)
-    here = scale_to_unit_norm(scene.centroids) if unit else scene.centroids
+    current = scale_to_unit_norm(scene.centroids) if unit else scene.centroids
     for _ in range(20):
-        there = scene.update(here, unit_norm=unit)
-        assert scene.inertia(there) <= scene.inertia(here) * (1 + 1e-6)
-        here = there
+        moved = scene.update(current, unit_norm=unit)
+        assert scene.inertia(moved) <= scene.inertia(current) * (1 + 1e-6)
+        current = moved
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -124,9 +124,9 @@ def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squar
     # Where no image has a negative value, among pictures that have none either.
     scene = Scene("centroid-to-image", border, shape=(5, 6), n_channels=1, reach=0.1)
     scene.images = scene.images - np.float32(0.5) if signed else scene.images * (scene.images > 0.6)
-    here = scene.centroids
+    current = scene.centroids
     for _ in range(300):
-        here = scene.update(here)
+        current = scene.update(current)
     for k in range(3):
         members = np.flatnonzero(scene.labels == k)
         roots = np.sqrt(scene.weights[members])
@@ -139,12 +139,12 @@ def test_centroid_to_image_it_converges_to_the_solution_of_the_dense_least_squar
         if not signed:
             solution, _ = nnls(tall, wanted)
         best = ((tall @ solution - wanted) ** 2).sum()
-        reached = ((tall @ here[k].ravel().astype(float) - wanted) ** 2).sum()
+        reached = ((tall @ current[k].ravel().astype(float) - wanted) ** 2).sum()
         assert reached == pytest.approx(best, rel=1e-4)
         assert (
             np.linalg.eigvalsh(tall.T @ tall)[0] > 0.2
         )  # all pixels are seen: the solution is unique
-        np.testing.assert_allclose(here[k].ravel(), solution, atol=1e-4)
+        np.testing.assert_allclose(current[k].ravel(), solution, atol=1e-4)
 
 
 def test_centroid_to_image_without_motion_one_update_is_the_weighted_mean():

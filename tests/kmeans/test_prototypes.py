@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from dikmeans import DIKMeans
@@ -203,9 +202,9 @@ def test_with_given_centroids_nothing_is_left_to_chance(digits):
 
 
 @pytest.mark.parametrize("warp", ["none", "tps"])
-def test_copies_of_few_pictures_make_no_prototypes_without_members(warp):
+def test_copies_of_few_pictures_make_no_prototypes_without_members(warp, tiny_digits):
     rng = np.random.RandomState(24)
-    digits = load_digits().images
+    digits = tiny_digits[0].astype(np.float64)
     few = digits[rng.choice(len(digits), 4, replace=False)]
     X = few[rng.randint(4, size=80)]
     with warnings.catch_warnings():

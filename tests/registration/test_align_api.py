@@ -20,7 +20,7 @@ def digits(digits_by_class):
 
 @pytest.fixture(scope="module")
 def unit(digits):
-    """Normalised digits, (10, 28, 28)."""
+    """Digits of unit norm, (10, 28, 28)."""
     return scale_to_unit_norm(digits[:, None])[:, 0]
 
 
@@ -68,26 +68,26 @@ class TestPairwiseCost:
     @pytest.mark.parametrize("warp", WARPS)
     def test_two_equal_channels_cost_twice_as_much_as_one(self, digits, warp):
         doubled = np.repeat(digits[..., None], 2, axis=-1)
-        grey = pairwise_cost(digits[:3], digits[4:6], warp=warp, solver="adam")
+        gray = pairwise_cost(digits[:3], digits[4:6], warp=warp, solver="adam")
         found = pairwise_cost(doubled[:3], doubled[4:6], warp=warp, solver="adam")
-        np.testing.assert_allclose(found, 2 * grey, rtol=1e-5)
+        np.testing.assert_allclose(found, 2 * gray, rtol=1e-5)
 
     @pytest.mark.parametrize("warp", WARPS)
     def test_the_order_of_the_channels_does_not_matter(self, digits, warp):
-        coloured = np.stack([digits[:4], digits[4:8]], axis=-1)
+        colored = np.stack([digits[:4], digits[4:8]], axis=-1)
         costs = [
             pairwise_cost(c[:2], c[2:], warp=warp, solver="adam")
-            for c in (coloured, coloured[..., ::-1])
+            for c in (colored, colored[..., ::-1])
         ]
         np.testing.assert_allclose(costs[0], costs[1], rtol=1e-5)
 
     @pytest.mark.parametrize("warp", ["affine", "tps"])
     def test_all_channels_are_warped_by_one_warp(self, digits, warp):
         # If a channel could move alone, both would be aligned as well as they are alone.
-        coloured = np.stack([digits[:4], digits[4:8]], axis=-1)
-        together = pairwise_cost(coloured[:2], coloured[2:], warp=warp)
+        colored = np.stack([digits[:4], digits[4:8]], axis=-1)
+        together = pairwise_cost(colored[:2], colored[2:], warp=warp)
         alone = sum(
-            pairwise_cost(c[:2], c[2:], warp=warp) for c in (coloured[..., 0], coloured[..., 1])
+            pairwise_cost(c[:2], c[2:], warp=warp) for c in (colored[..., 0], colored[..., 1])
         )
         assert np.all(together > 1.02 * alone)
 
@@ -169,8 +169,8 @@ class TestAlign:
         assert found.cost == pytest.approx((found.residual**2).sum())
 
     def test_channels_come_last_as_the_user_has_them(self, measure, digits):
-        coloured = np.moveaxis(digits[:6].reshape(2, 3, 28, 28), 1, -1)[:, :, :20]
-        found = align(*coloured, **measure)
+        colored = np.moveaxis(digits[:6].reshape(2, 3, 28, 28), 1, -1)[:, :, :20]
+        found = align(*colored, **measure)
         assert found.warped.shape == found.target.shape == found.residual.shape == (28, 20, 3)
         assert found.grid.shape == (28, 20, 2)
 

@@ -12,7 +12,7 @@ sides = st.integers(1, 200)
 
 
 @given(sides, sides)
-def test_pixel_centres_lie_where_the_convention_says(rows, columns):
+def test_pixel_centers_lie_where_the_convention_says(rows, columns):
     longest = max(rows, columns)
     points = Grid.of((rows, columns)).points().reshape(rows, columns, 2)
     for axis, n in enumerate((rows, columns)):

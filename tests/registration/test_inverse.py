@@ -30,9 +30,9 @@ def frame_points(grid, pixels):
 def test_the_expansion_is_the_warp(name, shape):
     warp = make_warp(name, shape)
     parameters = smooth_warps(warp, 3, 0.1)
-    centres, radial, affine = warp.expansion(parameters)
+    centers, radial, affine = warp.expansion(parameters)
     points = warp.grid.points()
-    squared = ((points[:, None] - centres) ** 2).sum(axis=-1)
+    squared = ((points[:, None] - centers) ** 2).sum(axis=-1)
     u = squared * np.log(np.where(squared > 0, squared, 1))
     polynomial = np.column_stack([np.ones(len(points)), points])
     found = (u @ radial + polynomial @ affine).reshape(3, *shape, 2)
@@ -121,9 +121,9 @@ def test_if_the_image_is_the_one_that_is_warped_it_is_aligned_by_that(pairs):
 
 
 @pytest.mark.parametrize("warp", ["none", "affine", "tps"])
-def test_colour_pictures_and_signals_are_aligned_too(warp, digits_by_class):
-    coloured = np.moveaxis(digits_by_class[:2, :3], 1, -1)
-    assert align(*coloured, warp=warp).aligned.shape == (28, 28, 3)
+def test_color_pictures_and_signals_are_aligned_too(warp, digits_by_class):
+    colored = np.moveaxis(digits_by_class[:2, :3], 1, -1)
+    assert align(*colored, warp=warp).aligned.shape == (28, 28, 3)
     assert align(*digits_by_class[0, :2, 14], warp=warp).aligned.shape == (1, 28)
 
 

@@ -38,16 +38,16 @@ def test_every_level_has_the_shape_of_its_grid_and_the_first_is_the_picture(shap
 
 @pytest.mark.parametrize("shape", [(64, 64), (63, 65), (48, 97), (1, 81), (40, 13)])
 def test_a_blob_stays_where_it_is_in_the_frame_on_all_levels(shape):
-    # The centre of mass of a blob away from the border is not moved by smoothing or by averaging;
+    # The center of mass of a blob away from the border is not moved by smoothing or by averaging;
     # half a pixel's error would be 1 / 64 and more.
     grids = pyramid_grids(shape)
     points = grids[0].points()
-    centre = np.array([0.15 * shape[0] / max(shape), -0.2]) * (np.array(grids[0].scale) > 0)
+    center = np.array([0.15 * shape[0] / max(shape), -0.2]) * (np.array(grids[0].scale) > 0)
     width = 0.06 if min(shape) > 20 else 0.03
-    blob = np.exp(-((points - centre) ** 2).sum(axis=1) / (2 * width**2)).reshape(1, 1, *shape)
+    blob = np.exp(-((points - center) ** 2).sum(axis=1) / (2 * width**2)).reshape(1, 1, *shape)
     for grid, level in zip(grids, build_pyramid(blob, grids, "zero"), strict=True):
         mass = level.ravel() / level.sum()
-        np.testing.assert_allclose(mass @ grid.points(), centre, atol=1e-3)
+        np.testing.assert_allclose(mass @ grid.points(), center, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (63, 65), (1, 81)])

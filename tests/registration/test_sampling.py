@@ -184,7 +184,7 @@ def test_warping_is_backward_and_points_are_row_then_column():
 
 def test_a_rotation_stays_a_rotation_on_a_picture_that_is_not_square():
     # F(p) turns the frame by a right angle: row' = -column, column' = row. The dot five pixels
-    # above the centre of the picture is seen five pixels to one side of it, not more, not fewer.
+    # above the center of the picture is seen five pixels to one side of it, not more, not fewer.
     measure = a_measure("affine", (21, 41))
     dot = np.zeros((1, 1, 21, 41), np.float32)
     dot[0, 0, 5, 20] = 1

@@ -252,8 +252,8 @@ class TestAdam:
             (12, 10), landmarks=3, smoothness=0.01, direction="image-to-centroid", solver="adam"
         )
         points = measure.warp.grid.points()
-        centres = np.array([[0.1, -0.2], [-0.2, 0.2], [0.0, 0.0]])
-        blobs = np.exp(-((points - centres[:, None]) ** 2).sum(axis=-1) / 0.3)
+        centers = np.array([[0.1, -0.2], [-0.2, 0.2], [0.0, 0.0]])
+        blobs = np.exp(-((points - centers[:, None]) ** 2).sum(axis=-1) / 0.3)
         pictures = blobs.reshape(3, 1, 12, 10).astype(np.float32)
         return problem_and_pairs(measure, pictures, pictures[::-1])
 

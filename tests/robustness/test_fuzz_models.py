@@ -151,10 +151,10 @@ def check_results(path):
     for one in records or ():
         summarize([one])
     try:
-        with ResultsFile(path) as results:
-            assert records is not None
-            assert results.append(record(99))
-            assert results.read()[-1].seed == 99
+        results = ResultsFile(path)
+        assert records is not None
+        assert results.append(record(99))
+        assert results.read()[-1].seed == 99
     except ReproductionFileError as error:
         assert_names(error, path)
         assert records is None
