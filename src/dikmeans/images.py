@@ -51,13 +51,13 @@ def flatten(X: Any, image_shape: Any = None, name: str = "X") -> tuple[Any, Imag
             raise ValueError(f"The images are empty: {name} has shape {X.shape}.")
         if len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] > MOST_CHANNELS:
             raise ValueError(
-                f"{name} has shape {X.shape}, which looks like (N, channels, rows, columns). Expected "
-                "is (N, rows, columns, channels): pass np.moveaxis(X, 1, -1)."
+                f"{name} has shape {X.shape}, which looks like (N, channels, rows, columns). "
+                "Expected (N, rows, columns, channels): pass np.moveaxis(X, 1, -1)."
             )
         if expected is not None and shape != expected:
             raise ValueError(
-                f"{name} has images of shape {shape}, but image_shape={image_shape!r} was expected. "
-                "Pass the images in that shape, or leave image_shape out."
+                f"{name} has images of shape {shape}, but image_shape={image_shape!r} was "
+                "expected. Pass the images in that shape, or leave image_shape out."
             )
         return X.reshape(len(X), int(np.prod(shape))), shape
     if X.ndim > 4:

@@ -132,7 +132,7 @@ def test_a_fit_on_a_device_leaves_a_run_that_needs_none(pictures, tmp_path, monk
     assert done.exit_code == 0, done.output
     monkeypatch.setitem(sys.modules, "torch", None)
     run = open_run(tmp_path / "run")
-    assert run.model.solver_.device is None
+    assert run.model.solver.device is None
     predicted = run.model.predict(run.load_images().images)
     assert np.mean(run.model.labels_ == predicted) >= 0.95
 

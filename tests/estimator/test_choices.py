@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dikmeans import DIKMeans
-from dikmeans.estimator import Choice
+from dikmeans.parameters import Choice
 from tests.helpers import quick
 
 AUTO = {

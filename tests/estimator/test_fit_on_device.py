@@ -113,7 +113,7 @@ def test_a_model_from_a_device_is_read_where_there_is_no_pytorch(digits, tmp_pat
     monkeypatch.setitem(sys.modules, "torch", None)
     copy = DIKMeans.load(tmp_path / "model")
     assert copy.solver.get_params() == {**solver.get_params(), "device": None}
-    assert copy.solver_.device is None
+    assert copy.solver.device is None
     np.testing.assert_array_equal(copy.cluster_centers_, model.cluster_centers_)
     assert (copy.predict(X[:40]) == model.labels_).mean() >= 0.95
 

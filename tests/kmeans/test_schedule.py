@@ -154,7 +154,7 @@ def test_laws_of_every_schedule(parameters, search):
         simpler = WARPS[: WARPS.index(parameters["warp"])]
         stiff = parameters["warp"] == "tps" and parameters["smoothness"] > 0
         assert [phase.warp for phase in warm_up] == simpler + ["tps"] * stiff
-        assert [phase.stiffer for phase in warm_up] == [1.0] * len(simpler) + [
+        assert [phase.smoothness_factor for phase in warm_up] == [1.0] * len(simpler) + [
             WARM_UP_STIFFNESS
         ] * stiff
         for phase in warm_up:

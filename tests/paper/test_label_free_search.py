@@ -51,7 +51,7 @@ def test_parameters_of_the_solver_are_reached_by_nested_names():
     model.set_params(solver=solver)
     search = label_free_search(model, {"solver__learning_rate": [1e-4, 5e-2]}).fit(IMAGES / 255.0)
     assert search.best_params_ == {"solver__learning_rate": 5e-2}
-    assert search.best_estimator_.solver_.learning_rate == 5e-2
+    assert search.best_estimator_.solver.learning_rate == 5e-2
     assert solver.learning_rate == 0.01  # the one that was given is unchanged
     assert model.get_params().keys() >= PAPER_GRID.keys()
     assert len(ParameterGrid(PAPER_GRID)) == 36
