@@ -34,8 +34,8 @@ FULL = OSError(28, "No space left on device")
     ("error", "message"),
     [
         (
-            InvalidParameterError("n_init", 0, "a whole number from 1"),
-            "--runs 0: expected a whole number from 1.",
+            InvalidParameterError("n_init", 0, "an integer >= 1"),
+            "--runs 0: expected an integer >= 1.",
         ),
         (
             InvalidParameterError("landmarks", (3, 40), "columns from 2 to 12"),

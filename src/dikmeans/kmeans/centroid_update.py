@@ -15,8 +15,8 @@ of
     D = \mathrm{diag}\sum_i w_i W_i^T 1,
 
 none of which raises the cost: :math:`W_i \ge 0` with rows that sum to one at most, hence
-:math:`W_i^T W_i \preceq \mathrm{diag}(W_i^T 1)`. The unit-norm constraint is for images that are
-warped; warped centroids have none.
+:math:`W_i^T W_i \preceq \mathrm{diag}(W_i^T 1)`. Under the unit-norm constraint :math:`D` is
+replaced by its largest entry, so that projecting onto the sphere is the exact minimum of the bound.
 
 Where no image has a negative value, no centroid gets one.
 
@@ -201,8 +201,11 @@ class _LeastSquares:
     def step(self, centroids: FloatArray, sums: Sums, unit_norm: bool) -> FloatArray:
         # the bound is separable, so clipping is its exact minimum among non-negative pictures
         lowest = 0.0 if sums.lowest >= 0 and centroids.min() >= 0 else -np.inf
-        mass = np.where(sums.mass > 0, sums.mass, np.inf)
-        return np.maximum(centroids + sums.pictures / mass, lowest)
+        mass = sums.mass
+        if unit_norm:
+            mass = np.broadcast_to(mass.max(axis=(2, 3), keepdims=True), mass.shape)
+        moved = np.maximum(centroids + sums.pictures / np.where(mass > 0, mass, np.inf), lowest)
+        return scale_to_unit_norm(moved) if unit_norm else moved
 
 
 @njit(nogil=True, cache=True)

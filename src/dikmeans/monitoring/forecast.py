@@ -209,7 +209,9 @@ class Countdown:
         """From an iteration, and if it is the first of its phase from the alignment before it."""
         load = self._work[event.phase_index]
         known = self._times.get(load.phase.warp)
-        warm = seconds / max(load.warm, 1)
+        if not load.warm:  # a phase without iterations
+            return
+        warm = seconds / load.warm
         if known is not None:
             warm = (known.warm + warm) / 2
         if event.iteration == 1:
