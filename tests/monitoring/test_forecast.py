@@ -150,15 +150,14 @@ def test_a_countdown_knows_nothing_before_it_has_seen_something_and_then_adds_up
 def test_runs_to_come_count_as_long_as_those_that_are_over():
     clock = FakeClock()
     countdown = Countdown(SCHEDULE, clock)
-    clock.now = 15.0
+    clock.now = 15.0  # ten seconds cold, five the first iteration
     countdown(an_event(0, 1, n_runs=3))
-    clock.now = 60.0
-    countdown(an_event(2, 0, n_runs=3))
-    clock.now = 75.0  # the first run took 60 seconds, or what is known of it
+    clock.now = 40.0
+    countdown(an_event(1, 2, 10.0, n_runs=3))  # twice the pairs, twice the seconds
+    clock.now = 75.0  # the second run began 15 seconds ago, so the first took 60
     countdown(an_event(0, 1, run=2, n_runs=3))
-    first_run = countdown._run_seconds
-    rest = 2 * 5 + (20 + 2 * 10) + 20
-    assert countdown.seconds_left() == pytest.approx(rest + first_run[0], rel=0.3)
+    rest_of_this_run = 2 * 5 + (20 + 2 * 10) + 20
+    assert countdown.seconds_left() == pytest.approx(rest_of_this_run + 60)
 
 
 def test_a_countdown_that_continues_knows_what_was_done_before():

@@ -194,8 +194,9 @@ class Countdown:
         now = self._clock()
         if event.run != self._run:
             if self._run:
-                self._run_seconds.append(now - self._run_began)
-                self._since = now
+                # events tell when something has ended: when the run began is what they leave
+                self._since = max(now - self._seconds_of(event), self._since)
+                self._run_seconds.append(self._since - self._run_began)
             self._run, self._n_runs = event.run, event.n_runs
             self._run_began = self._since
         if event.resumed:
@@ -219,6 +220,13 @@ class Countdown:
         else:
             cold = TYPICAL_COLD_TO_WARM * warm if known is None else known.cold
         self._times[load.phase.warp] = PairTimes(cold, warm)
+
+    def _seconds_of(self, event: ProgressEvent) -> float:
+        """Seconds from the beginning of a run to its first event, as far as pairs' times tell."""
+        load = self._work[event.phase_index]
+        known = self._times.get(load.phase.warp)
+        iteration = 0.0 if event.record is None else event.record.seconds
+        return iteration + (0.0 if known is None else load.cold * known.cold)
 
     def _learn_from_history(self, event: ProgressEvent) -> None:
         """From the iterations of an earlier process, which tell nothing of cold alignments."""
