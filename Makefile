@@ -44,16 +44,16 @@ lint: setup
 
 # figures of speed; `mnist_fit.py` needs MNIST (DIKMEANS_DATA)
 bench: setup-deep
-	$(python) benchmarks/kernel.py
-	$(python) benchmarks/solver.py
-	$(python) benchmarks/device.py
-	$(python) benchmarks/growth.py
-	$(python) benchmarks/unit_costs.py
-	$(python) benchmarks/out_of_memory.py
-	$(python) benchmarks/dask_workers.py
-	$(python) benchmarks/checkpoint.py
-	$(python) benchmarks/streaming.py
-	$(python) benchmarks/mnist_fit.py
+	$(python) -m benchmarks.kernel
+	$(python) -m benchmarks.solver
+	$(python) -m benchmarks.device
+	$(python) -m benchmarks.growth
+	$(python) -m benchmarks.unit_costs
+	$(python) -m benchmarks.out_of_memory
+	$(python) -m benchmarks.dask_workers
+	$(python) -m benchmarks.checkpoint
+	$(python) -m benchmarks.streaming
+	$(python) -m benchmarks.mnist_fit
 
 clean:
 	rm -rf .venv out build dist

@@ -54,7 +54,7 @@ def test_no_more_threads_than_parts():
 
 
 def test_zero_threads_are_refused():
-    with pytest.raises(ValueError, match="n_jobs=0: expected a number of threads"):
+    with pytest.raises(ValueError, match="n_jobs=0: expected None or an integer other than 0"):
         DIKMeans(2, n_jobs=0, **QUICK).fit(tiny_pictures())
 
 
