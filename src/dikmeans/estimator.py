@@ -71,8 +71,9 @@ from dikmeans.parameters import (
     Whole,
     check_parameters,
 )
-from dikmeans.preprocessing import PREPROCESSORS, Preprocessor, resolve_preprocessing
+from dikmeans.preprocessing import PREPROCESSORS, Chain, Preprocessor, resolve_preprocessing
 from dikmeans.preprocessing.base import learning_indices
+from dikmeans.preprocessing.chain import steps_of
 from dikmeans.registration.api import align_to_nearest
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
 from dikmeans.registration.result import Alignments
@@ -142,8 +143,10 @@ class DIKMeans(
         brought to the same place in all images and whitened, and all else fades. None: images are
         compared as they are. "auto" is "local-contrast" for thin and "whitening" for thick things
         on a dark background, "subject-centering" for images without one, such as photographs, and
-        "unit-norm" for signals, tiny images and those with negative values. Centroids live in the
-        space of the preprocessed images. See `dikmeans.preprocessing`.
+        "unit-norm" for signals, tiny images and those with negative values; before that, where the
+        ground is plain but not black, every pixel is replaced by its distance from the ground
+        ("background"), and what is not in the middle is brought there ("centering"). Centroids live
+        in the space of the preprocessed images. See `dikmeans.preprocessing`.
     n_prototypes : "auto" or int, default="auto"
         Prototypes per cluster, at most: crossed and plain sevens, say. In the end each cluster is
         divided into so many, and an image belongs to the cluster of its nearest prototype; see
@@ -241,7 +244,9 @@ class DIKMeans(
         "direction": [OneOf(DIRECTIONS)],
         "preprocessing": [
             OneOf(("auto", *PREPROCESSORS)),
-            Instance(tuple(PREPROCESSORS.values()), "a preprocessor of dikmeans.preprocessing"),
+            Instance(
+                (*PREPROCESSORS.values(), Chain), "a preprocessor of dikmeans.preprocessing"
+            ),
         ],
         "n_prototypes": [OneOf(("auto",)), Whole(1)],
         "init": [OneOf(tuple(SEEDINGS)), ARRAY_LIKE],
@@ -533,7 +538,7 @@ class DIKMeans(
         measure = self._fitted_measure()
         pictures, clusters = self._prototype_pictures(), self.prototype_clusters_
         after = absorb(batch, measure, pictures, clusters, self.prototype_weights_)
-        self.prototypes_ = from_channels_first(after.prototypes, self.image_shape_)
+        self.prototypes_ = from_channels_first(after.prototypes, self.compared_shape_)
         self.prototype_weights_ = after.weights
         self.assignment_, self.inertia_ = after.assignment, after.inertia
         self.labels_ = self.assignment_.labels
@@ -557,6 +562,11 @@ class DIKMeans(
         return self.fit(X, sample_weight=sample_weight).labels_
 
     # -- new images ----------------------------------------------------------------------------
+
+    @property
+    def compared_shape_(self) -> ImageShape:
+        """Shape (rows, columns[, channels]) of images after preprocessing, and of centroids."""
+        return self.preprocessing_.output_shape(self.image_shape_)
 
     @property
     def cluster_centers_(self) -> FloatArray:
@@ -637,7 +647,7 @@ class DIKMeans(
             self._fitted_measure(),
             images,
             self._prototype_pictures(),
-            self.image_shape_,
+            self.compared_shape_,
             clusters=self.prototype_clusters_,
             prune=PRUNE_COLD,  # as `predict` does, so that both name the same cluster
             n_jobs=self.n_jobs,
@@ -677,7 +687,7 @@ class DIKMeans(
             _centroids=self._prototype_pictures().astype(measure.dtype),
             _clusters=self.prototype_clusters_,
             _measure=measure,
-            _shape=self.image_shape_,
+            _shape=self.compared_shape_,
         )
 
     # -- files and scikit-learn ----------------------------------------------------------------
@@ -839,7 +849,8 @@ class DIKMeans(
         self.choices_ = {}
         self.preprocessing_, why = resolve_preprocessing(self.preprocessing, pictures)
         if why is not None:
-            self.choices_["preprocessing"] = Choice(self.preprocessing_.name, why)
+            names = [step.name for step in steps_of(self.preprocessing_)]
+            self.choices_["preprocessing"] = Choice(" + ".join(map(str, names)), why)
         search, family = self.search or Search(), self._warp_family(self.image_shape_)
         if isinstance(family, ThinPlate) and self.landmarks == "auto":
             reason = "enough to bend a stroke, too few to move single pixels"
@@ -875,10 +886,10 @@ class DIKMeans(
 
     def _set_fitted(self, result: RunResult) -> None:
         """Turn the result of a run into fitted attributes."""
-        self.prototypes_ = from_channels_first(result.prototypes.pictures, self.image_shape_)
+        self.prototypes_ = from_channels_first(result.prototypes.pictures, self.compared_shape_)
         self.prototype_clusters_ = result.prototypes.clusters
         self.prototype_weights_ = result.prototype_weights
-        self.init_centers_ = from_channels_first(result.init_centroids, self.image_shape_)
+        self.init_centers_ = from_channels_first(result.init_centroids, self.compared_shape_)
         self.assignment_ = result.assignment
         self.labels_ = result.assignment.labels
         self.inertia_ = result.inertia
@@ -909,7 +920,7 @@ class DIKMeans(
 
     def _prototype_pictures(self) -> FloatArray:
         flat = self.prototypes_.reshape(len(self.prototypes_), -1)
-        return to_channels_first(flat, self.image_shape_)
+        return to_channels_first(flat, self.compared_shape_)
 
     def _fitted_measure(self) -> Measure:
         """The measure that was found: all prototypes of a cluster share its prior.

@@ -31,7 +31,7 @@ from dikmeans.kmeans.history import History, IterationRecord
 from dikmeans.kmeans.schedule import Search
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.parameters import Choice
-from dikmeans.preprocessing import PREPROCESSORS, Preprocessor
+from dikmeans.preprocessing import PREPROCESSORS, Chain, Preprocessor
 from dikmeans.registration.solvers import SOLVERS, Solver, resolve_solver
 from dikmeans.registration.specification import is_precision
 
@@ -93,8 +93,10 @@ def _encode(value: object) -> object:
         return {"class": type(value).__name__, **settings}
     if isinstance(value, Search):
         return {"class": "Search", **value.get_params()}
+    if isinstance(value, Chain):
+        return {"class": "Chain", "steps": [_encode(step) for step in value.steps]}
     if isinstance(value, Preprocessor):
-        return {"class": type(value).__name__, "border": value.border}
+        return {"class": type(value).__name__, **value.get_params()}
     if isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) > 1:
@@ -103,15 +105,15 @@ def _encode(value: object) -> object:
 
 
 _CLASSES: dict[str, Callable[..., object]] = {
-    kind.__name__: kind for kind in (*SOLVERS.values(), Search, *PREPROCESSORS.values())
+    kind.__name__: kind for kind in (*SOLVERS.values(), Search, *PREPROCESSORS.values(), Chain)
 }
 
 
 def _decode(value: object) -> object:
     if isinstance(value, dict):
-        settings = dict(value)
-        return _CLASSES[settings.pop("class")](**settings)
-    return tuple(value) if isinstance(value, list) else value
+        settings = {name: _decode(setting) for name, setting in value.items()}
+        return _CLASSES[str(settings.pop("class"))](**settings)
+    return tuple(map(_decode, value)) if isinstance(value, list) else value
 
 
 def plain(value: Any) -> object:
@@ -210,8 +212,6 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model = cls(**decoded)  # type: ignore[arg-type]  # checked right now
     model._check_parameters()
     shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
-    # before anything is made in a size that the header claims
-    _check_pictures(tensors, model.n_clusters, shape)
     resolve_solver(model.solver)
     preprocessing = _decode(fitted["preprocessing"])
     if not isinstance(preprocessing, Preprocessor):
@@ -221,10 +221,8 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     if is_other or (asked is None and preprocessing.name is not None):
         raise ValueError(f"preprocessing={asked!r} cannot have become {preprocessing.name!r}")
     arrays = {name.removeprefix(_PREPROCESSING): tensors[name] for name in learned}
-    channels = shape[2] if len(shape) == 3 else 1
-    model.preprocessing_ = preprocessing.restore(
-        {**fitted["learned"], **arrays}, (channels, *shape[:2])
-    )
+    model.preprocessing_ = preprocessing.restore({**fitted["learned"], **arrays}, shape)
+    _check_pictures(tensors, model.n_clusters, model.compared_shape_)
     model.measure_ = model.measure_for(model.preprocessing_)
     n_parameters = 2 * model.measure_.build(shape).n_basis
     precision = tensors.get("deformation_precision")

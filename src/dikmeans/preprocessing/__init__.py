@@ -1,21 +1,34 @@
 """What is done to a picture before it is compared, so that what counts is what it shows.
 
-A `Preprocessor` learns from some of the pictures of a fit and is then applied to each picture on
-its own. ``DIKMeans(preprocessing="auto")`` chooses one from the pictures
-(`dikmeans.preprocessing.auto`) and keeps it as ``preprocessing_``.
+A `Preprocessor` is a scikit-learn transformer of pictures: it learns from some of them and is then
+applied to each on its own. ``DIKMeans(preprocessing="auto")`` composes one from the pictures
+(`dikmeans.preprocessing.auto`) and keeps it as ``preprocessing_``; ``str(model.preprocessing_)``
+says what it does.
 """
 
 from __future__ import annotations
 
 from dikmeans._typing import FloatArray
 from dikmeans.preprocessing.auto import choose_preprocessing
+from dikmeans.preprocessing.background import Background
 from dikmeans.preprocessing.base import Identity, Preprocessor, UnitNorm
+from dikmeans.preprocessing.centering import Centering
+from dikmeans.preprocessing.chain import Chain
 from dikmeans.preprocessing.local_contrast import LocalContrast
 from dikmeans.preprocessing.subject_centering import SubjectCentering
 from dikmeans.preprocessing.whitening import Whitening
 
 PREPROCESSORS: dict[str | None, type[Preprocessor]] = {
-    kind.name: kind for kind in (Identity, UnitNorm, LocalContrast, Whitening, SubjectCentering)
+    kind.name: kind
+    for kind in (
+        Identity,
+        UnitNorm,
+        Background,
+        Centering,
+        LocalContrast,
+        Whitening,
+        SubjectCentering,
+    )
 }
 """By the name that a user gives as ``preprocessing``."""
 
@@ -41,6 +54,9 @@ def resolve_preprocessing(
 
 __all__ = [
     "PREPROCESSORS",
+    "Background",
+    "Centering",
+    "Chain",
     "Identity",
     "LocalContrast",
     "Preprocessor",

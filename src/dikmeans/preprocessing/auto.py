@@ -1,4 +1,4 @@
-"""Which preprocessing suits: decided by background and thickness of what pictures show."""
+"""Which preprocessing suits: decided by ground, place and thickness of what pictures show."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import numpy as np
 from scipy import fft
 
 from dikmeans._typing import FloatArray
-from dikmeans.preprocessing.whitening import power_spectrum
+from dikmeans.preprocessing.background import Background, find_ground
+from dikmeans.preprocessing.base import Preprocessor, UnitNorm, learning_indices
+from dikmeans.preprocessing.centering import Centering, center_offsets, stays_inside
+from dikmeans.preprocessing.chain import Chain
+from dikmeans.preprocessing.local_contrast import LocalContrast
+from dikmeans.preprocessing.subject_centering import SubjectCentering
+from dikmeans.preprocessing.whitening import Whitening, power_spectrum
 
 # A picture has a dark background if its darkest tenth is darker than this share of its brightest.
 DARK, DARKEST, BRIGHTEST = 0.15, 0.1, 0.99
@@ -14,29 +20,55 @@ DARK, DARKEST, BRIGHTEST = 0.15, 0.1, 0.99
 THIN = 0.17
 # Smaller pictures do not tell.
 SMALLEST_SIDE = 16
+# Pictures are centered if their centers of mass are off by more than this part of a side (root
+# mean square).
+OFF_CENTER = 0.04
+# So many pictures tell what ground they have.
+N_GROUNDS = 200
 
 
-def choose_preprocessing(pictures: FloatArray) -> tuple[str, str]:
-    """Name of the preprocessing that suits pictures (n, C, rows, columns), and why.
+def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
+    """The preprocessing that suits pictures (n, C, rows, columns), not fitted yet, and why.
 
     Examples
     --------
     >>> line, wall, disc = np.zeros((3, 5, 1, 16, 16))
     >>> line[:, :, 4:12, 7:9] = 1
     >>> disc[:, :, 4:13, 3:14] = 1
-    >>> wall[:] = 0.6
-    >>> [choose_preprocessing(pictures)[0] for pictures in (line, disc, line + wall)]
+    >>> wall[:] = np.random.default_rng(0).uniform(0.4, 0.8, (5, 1, 16, 16))
+    >>> [choose_preprocessing(pictures)[0].name for pictures in (line, disc, line + wall)]
     ['local-contrast', 'whitening', 'subject-centering']
+    >>> choose_preprocessing(1 - line)[0].steps
+    (Background(), LocalContrast())
     """
     if min(pictures.shape[2:]) < SMALLEST_SIDE:
-        return "unit-norm", "signals and tiny pictures are only scaled"
-    if pictures.min() < 0 or not pictures.any():
-        return "unit-norm", "pictures with negative values are only scaled"
-    if not has_dark_background(pictures):
-        return "subject-centering", "the pictures have no dark background"
+        return UnitNorm(), "signals and tiny pictures are only scaled"
+    if pictures.min() < 0:
+        return UnitNorm(), "pictures with negative values are only scaled"
+    if not pictures.any():
+        return UnitNorm(), "all pictures are black"
+    steps: list[Preprocessor] = []
+    reasons: list[str] = []
+    ground = find_ground(pictures[learning_indices(len(pictures), N_GROUNDS)])
+    if ground.is_plain and not ground.is_black:
+        steps.append(Background())
+        reasons.append("the pictures have a plain ground that is not black")
+        pictures = steps[-1].learn(pictures).apply(pictures)
+    elif not ground.is_plain and not has_dark_background(pictures):
+        return SubjectCentering(), "the pictures have no plain ground"
+    if ground.is_plain and stays_inside(pictures) and _is_off_center(pictures):
+        steps.append(Centering())
+        reasons.append("what they show is not in the middle")
+        pictures = steps[-1].learn(pictures).apply(pictures)
     length = correlation_length(pictures)
-    reason = f"things on a dark background are {100 * length:.0f} % of a side thick"
-    return ("local-contrast" if length < THIN else "whitening"), reason
+    steps.append(LocalContrast() if length < THIN else Whitening())
+    reasons.append(f"what they show is {100 * length:.0f} % of a side thick")
+    return (steps[0] if len(steps) == 1 else Chain(tuple(steps))), "; ".join(reasons)
+
+
+def _is_off_center(pictures: FloatArray) -> bool:
+    offsets = center_offsets(pictures) / np.array(pictures.shape[2:])
+    return bool(np.sqrt((offsets**2).sum(axis=1).mean()) > OFF_CENTER)
 
 
 def has_dark_background(pictures: FloatArray) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
-from dikmeans._typing import FloatArray, IntArray
-from dikmeans.images import scale_to_unit_norm
+from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
+from dikmeans.images import as_pictures, from_channels_first, scale_to_unit_norm
 from dikmeans.registration.warps import Border
 
 Learned: TypeAlias = dict[str, float | FloatArray]
@@ -27,17 +28,20 @@ def learning_indices(n: int, most: int = MAX_LEARNING_PICTURES) -> IntArray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
-@dataclass(frozen=True, eq=False)
-class Preprocessor(ABC):
+class Preprocessor(TransformerMixin, BaseEstimator, ABC):
     """What is done to every picture before it is compared, to each on its own.
 
-    ``learn`` returns one that knows what it needs to know of pictures like those given; ``apply``
-    then transforms pictures (n, C, rows, columns). ``str`` of one says in a sentence what it does.
+    A scikit-learn transformer of pictures (N, rows, columns[, channels]): ``fit`` learns what it
+    needs to know, ``transform`` applies it. ``str`` of a fitted one says in a sentence what it
+    does.
+
+    Parameters
+    ----------
+    border : {"zero", "edge"}, default="zero"
+        What lies outside a picture when it is warped: zeros, or its edge pixels continued.
 
     Attributes
     ----------
-    border : {"zero", "edge"}
-        What lies outside a picture when it is warped: zeros, or its edge pixels continued.
     name : str or None
         What a user calls it.
     only_scales : bool
@@ -48,51 +52,96 @@ class Preprocessor(ABC):
         Pixels that are worked on at once: bounds the memory of intermediate results.
     """
 
-    border: Border = "zero"
     name: ClassVar[str | None]
     only_scales: ClassVar[bool] = False
-    unit_norm: ClassVar[bool] = True
+    unit_norm: bool = True
     batch_pixels: ClassVar[int] = 10_000
 
-    def learn(self, pictures: FloatArray) -> Self:
-        """A preprocessor for pictures like these (n, C, rows, columns)."""
+    def __init__(self, border: Border = "zero"):
+        self.border: Border = border
+
+    # -- scikit-learn --------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn from pictures (N, rows, columns[, channels])."""
+        pictures, self.image_shape_ = as_pictures(X)
+        self._learn(pictures[learning_indices(len(pictures))])
         return self
 
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """The pictures (N, rows, columns[, channels]), preprocessed."""
+        check_is_fitted(self)
+        pictures, shape = as_pictures(X, self.image_shape_)
+        return from_channels_first(self.apply(pictures), self.output_shape(shape))
+
+    # -- for the estimator: pictures with their channels first ----------------------------------
+
+    def learn(self, pictures: FloatArray) -> Self:
+        """A fitted copy for pictures like these (n, C, rows, columns)."""
+        fresh: Self = clone(self)
+        channels, *sides = pictures.shape[1:]
+        fresh.image_shape_ = (*sides, channels) if channels > 1 else tuple(sides)
+        fresh._learn(pictures)
+        return fresh
+
+    def _learn(self, pictures: FloatArray) -> None:
+        """Learn from pictures (n, C, rows, columns); most have nothing to learn."""
+
     def apply(self, pictures: FloatArray) -> FloatArray:
-        """The pictures (n, C, rows, columns), preprocessed."""
-        result = np.empty_like(pictures)
+        """The pictures (n, C, rows, columns), preprocessed, a batch at a time."""
         step = max(1, self.batch_pixels // pictures[0].size)
-        for first in range(0, len(pictures), step):
-            part = slice(first, first + step)
+        first = self._apply(pictures[:step])
+        if len(pictures) <= step:
+            return first
+        result = np.empty((len(pictures), *first.shape[1:]), first.dtype)
+        result[:step] = first
+        for start in range(step, len(pictures), step):
+            part = slice(start, start + step)
             result[part] = self._apply(pictures[part])
         return result
 
     @abstractmethod
     def _apply(self, pictures: FloatArray) -> FloatArray:
-        """`apply` for a few pictures."""
+        """`apply` for one batch of pictures."""
+
+    def output_shape(self, shape: ImageShape) -> ImageShape:
+        """Shape (rows, columns[, channels]) of preprocessed pictures of `shape`."""
+        return shape
+
+    # -- files ---------------------------------------------------------------------------------
 
     @property
     def learned(self) -> Learned:
         """Everything that was learned: enough to restore it."""
         return {}
 
-    def restore(self, learned: Learned, shape: tuple[int, ...]) -> Self:
-        """The preprocessor, for pictures of `shape` (C, rows, columns), that had `learned` this.
+    def restore(self, learned: Learned, shape: ImageShape) -> Self:
+        """A fitted copy, for pictures of `shape` (rows, columns[, channels]), that `learned` this.
 
         Raises
         ------
         ValueError
             These are not the values of such a preprocessor.
         """
+        fresh: Self = clone(self)
+        fresh.image_shape_ = shape
+        fresh._restore(learned)
+        return fresh
+
+    def _restore(self, learned: Learned) -> None:
         check_names(learned, set())
-        return self
 
     @abstractmethod
     def __str__(self) -> str:
         """What it does, in one sentence."""
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
 
-@dataclass(frozen=True, eq=False)
+
 class Identity(Preprocessor):
     """Pictures are compared as they are."""
 
@@ -111,7 +160,6 @@ class Identity(Preprocessor):
         return "Pictures are compared as they are; brightness counts."
 
 
-@dataclass(frozen=True, eq=False)
 class UnitNorm(Preprocessor):
     """Every picture is scaled to unit norm, so that brightness does not count."""
 

@@ -9,8 +9,6 @@ of line of its length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import ndimage
 
@@ -24,7 +22,6 @@ NEIGHBORHOOD = 0.06
 FAINT = 0.3
 
 
-@dataclass(frozen=True, eq=False)
 class LocalContrast(Preprocessor):
     """Pictures with the same energy in every neighborhood, at unit norm."""
 

@@ -12,9 +12,6 @@ Photographs have no background to stand out from; light, wall and clothes domina
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
-
 import numpy as np
 from scipy import ndimage
 
@@ -27,6 +24,7 @@ from dikmeans.preprocessing.base import (
 )
 from dikmeans.preprocessing.template import Template, fade_out
 from dikmeans.preprocessing.whitening import check_exponent, learn_exponent, whiten_mirrored
+from dikmeans.registration.warps import Border
 
 # s: width of the window, as a part of a picture's longer side.
 WINDOW_WIDTH = 1 / 6
@@ -34,40 +32,47 @@ WINDOW_WIDTH = 1 / 6
 STRENGTH = 0.7
 
 
-@dataclass(frozen=True, eq=False)
 class SubjectCentering(Preprocessor):
     """Pictures with the subject in the middle, whitened, faded out around it, at unit norm.
 
+    Parameters
+    ----------
+    strength : float, default=0.7
+        Of the whitening.
+    border : {"zero", "edge"}, default="zero"
+        As in `Preprocessor`.
+
     Attributes
     ----------
-    exponent : float
-        Of the whitening; learned.
-    template : Template or None
-        What the subject looks like on average; learned.
+    exponent_ : float
+        Of the whitening.
+    template_ : Template
+        What the subject looks like on average.
     """
 
     name = "subject-centering"
     batch_pixels = 500_000  # the template is prepared again for each batch
+    exponent_: float
+    template_: Template
 
-    exponent: float = 0.0
-    template: Template | None = None
+    def __init__(self, strength: float = STRENGTH, border: Border = "zero"):
+        super().__init__(border)
+        self.strength = strength
 
-    def learn(self, pictures: FloatArray) -> Self:
-        """With the exponent that suits these pictures, and with their template."""
-        exponent = learn_exponent(pictures, STRENGTH)
-        return replace(self, exponent=exponent, template=Template.learn(pictures))
+    def _learn(self, pictures: FloatArray) -> None:
+        self.exponent_ = learn_exponent(pictures, self.strength)
+        self.template_ = Template.learn(pictures)
 
     def _apply(self, pictures: FloatArray) -> FloatArray:
         centered = self.center(pictures)
         centered -= centered.mean(axis=(2, 3), keepdims=True)
-        whitened = whiten_mirrored(centered, self.exponent)
+        whitened = whiten_mirrored(centered, self.exponent_)
         return unit_norm_unless_negligible(fade_out(whitened, WINDOW_WIDTH), pictures)
 
     def center(self, pictures: FloatArray) -> FloatArray:
         """Pictures shifted so that their subjects are in the middle; edge pixels are continued."""
-        assert self.template is not None
         centered = np.empty_like(pictures)
-        shifts = self.template.shifts(pictures)
+        shifts = self.template_.shifts(pictures)
         for picture, shift, result in zip(pictures, shifts, centered, strict=True):
             ndimage.shift(picture, (0, *-shift), output=result, order=1, mode="nearest")
         return centered
@@ -75,26 +80,24 @@ class SubjectCentering(Preprocessor):
     @property
     def learned(self) -> Learned:
         """Exponent and template."""
-        assert self.template is not None
-        learned: Learned = {"exponent": self.exponent, "template": self.template.picture}
-        if self.template.precision is not None:
-            learned["template_precision"] = self.template.precision
+        learned: Learned = {"exponent": self.exponent_, "template": self.template_.picture}
+        if self.template_.precision is not None:
+            learned["template_precision"] = self.template_.precision
         return learned
 
-    def restore(self, learned: Learned, shape: tuple[int, ...]) -> Self:
-        """From exponent and template."""
+    def _restore(self, learned: Learned) -> None:
         check_names(learned, {"exponent", "template"}, optional={"template_precision"})
-        exponent = check_exponent(learned["exponent"])
+        self.exponent_ = check_exponent(learned["exponent"])
         picture, precision = learned["template"], learned.get("template_precision")
         if isinstance(picture, float) or isinstance(precision, float):
             raise ValueError("the template should be an array")
-        template = Template(picture, precision)
-        template.check(shape)
-        return replace(self, exponent=exponent, template=template)
+        self.template_ = Template(picture, precision)
+        rows, columns, *channels = self.image_shape_
+        self.template_.check((channels[0] if channels else 1, rows, columns))
 
     def __str__(self) -> str:
         return (
             "The subject of every picture is brought to the middle and its features are "
-            f"emphasized (filtered by |f|^{self.exponent:.2f}); light, background and brightness "
+            f"emphasized (filtered by |f|^{self.exponent_:.2f}); light, background and brightness "
             "do not count."
         )

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from scipy import fft
@@ -29,6 +27,7 @@ from dikmeans.preprocessing.base import (
     check_names,
     unit_norm_unless_negligible,
 )
+from dikmeans.registration.warps import Border
 
 logger = logging.getLogger(__name__)
 
@@ -106,40 +105,47 @@ def _frequencies(shape: list[int]) -> FloatArray:
     return np.hypot(fft.fftfreq(shape[0])[:, None], fft.rfftfreq(shape[1])[None])
 
 
-@dataclass(frozen=True, eq=False)
 class Whitening(Preprocessor):
     """Pictures in which fine and coarse scales have more nearly the same energy, at unit norm.
 
+    Parameters
+    ----------
+    strength : float, default=0.45
+        The part of the spectral slope that is compensated.
+    border : {"zero", "edge"}, default="zero"
+        As in `Preprocessor`.
+
     Attributes
     ----------
-    exponent : float
-        Of the frequency; learned.
+    exponent_ : float
+        Of the frequency.
     """
 
     name = "whitening"
+    exponent_: float
 
-    exponent: float = 0.0
+    def __init__(self, strength: float = STRENGTH, border: Border = "zero"):
+        super().__init__(border)
+        self.strength = strength
 
-    def learn(self, pictures: FloatArray) -> Self:
-        """With the exponent that suits these pictures."""
-        return replace(self, exponent=learn_exponent(pictures, STRENGTH))
+    def _learn(self, pictures: FloatArray) -> None:
+        self.exponent_ = learn_exponent(pictures, self.strength)
 
     def _apply(self, pictures: FloatArray) -> FloatArray:
-        return unit_norm_unless_negligible(whiten(pictures, self.exponent), pictures)
+        return unit_norm_unless_negligible(whiten(pictures, self.exponent_), pictures)
 
     @property
     def learned(self) -> Learned:
         """The exponent."""
-        return {"exponent": self.exponent}
+        return {"exponent": self.exponent_}
 
-    def restore(self, learned: Learned, shape: tuple[int, ...]) -> Self:
-        """From the exponent."""
+    def _restore(self, learned: Learned) -> None:
         check_names(learned, {"exponent"})
-        return replace(self, exponent=check_exponent(learned["exponent"]))
+        self.exponent_ = check_exponent(learned["exponent"])
 
     def __str__(self) -> str:
         return (
-            f"Spectra are whitened (filtered by |f|^{self.exponent:.2f}), so that edges and gaps "
+            f"Spectra are whitened (filtered by |f|^{self.exponent_:.2f}), so that edges and gaps "
             "count beside large bright parts; brightness does not count."
         )
 
