@@ -30,12 +30,14 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[str, str]:
     """
     if min(pictures.shape[2:]) < SMALLEST_SIDE:
         return "unit-norm", "signals and tiny pictures are only scaled"
-    if pictures.min() < 0 or not pictures.any():
+    if pictures.min() < 0:
         return "unit-norm", "pictures with negative values are only scaled"
+    if not pictures.any():
+        return "unit-norm", "all pictures are black"
     if not has_dark_background(pictures):
         return "subject-centering", "the pictures have no dark background"
     length = correlation_length(pictures)
-    reason = f"things on a dark background are {100 * length:.0f} % of a side thick"
+    reason = f"dark background; what they show is {100 * length:.0f} % of a side thick"
     return ("local-contrast" if length < THIN else "whitening"), reason
 
 
