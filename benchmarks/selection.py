@@ -131,12 +131,13 @@ def main() -> None:
     lines = [
         "# Choosing without labels: which criterion ranks settings as the accuracy does?",
         "",
-        f"Made by `benchmarks/selection.py`: {len(part)} random MNIST training images, mean of "
-        f"seeds {arguments.seeds}; dikmeans {__version__}, Python {platform.python_version()}. "
+        f"Made by `python -m benchmarks.selection`: {len(part)} random MNIST training images, "
+        f"mean of seeds {arguments.seeds}; dikmeans {__version__}, "
+        f"Python {platform.python_version()}. "
         "Accuracy is that of the fit on all of these images. Scores are larger where better "
         "(distortions with a minus sign, mean per image); a criterion is good if its correlation "
         "with the accuracy is near +1. With a dozen settings the standard error of a rank "
-        "correlation is about 0.3.",
+        'correlation is about 0.3. "Distortion" is the paper\'s word for the inertia.',
     ]
     details = []
     for family in arguments.families:

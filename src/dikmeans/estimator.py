@@ -77,7 +77,7 @@ from dikmeans.preprocessing.chain import steps_of
 from dikmeans.registration.api import align_to_nearest
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
 from dikmeans.registration.result import Alignments
-from dikmeans.registration.solvers import SOLVERS, Adam, Solver, resolve_solver
+from dikmeans.registration.solvers import SOLVERS, Adam, Solver, Status, resolve_solver
 from dikmeans.registration.specification import (
     DEFAULT_DIRECTION,
     DEFAULT_SMOOTHNESS,
@@ -682,7 +682,7 @@ class DIKMeans(
             cost=assignment.costs,
             costs=costs,
             parameters=measure.warp.identity + warps,
-            status=np.zeros(len(images), np.int8),
+            status=np.full(len(images), Status.UNKNOWN, np.int8),
             _images=images.astype(measure.dtype),
             _centroids=self._prototype_pictures().astype(measure.dtype),
             _clusters=self.prototype_clusters_,
@@ -857,7 +857,7 @@ class DIKMeans(
             self.choices_["landmarks"] = Choice(family.landmarks, reason)
         if self.n_prototypes == "auto":
             most = prototype_rule("auto", self.warp).most
-            reason = "at most, as a cluster has members for them" if most > 1 else "as in K-means"
+            reason = "fewer in small clusters" if most > 1 else "as in K-means"
             self.choices_["n_prototypes"] = Choice(most, reason)
         if search.n_swaps == "auto":
             trials = resolve_n_swaps(search, self.n_clusters, self.warp)

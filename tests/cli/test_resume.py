@@ -186,12 +186,12 @@ def test_after_ctrl_c_there_is_a_run_and_the_fit_can_be_continued(whole, picture
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130, err
-    assert "To continue, give the same command with --resume --force." in err
+    assert "To continue, give the same command with --resume." in err
     assert json.loads((run / "run.json").read_text())["interrupted"] is True
-    refused = invoke("fit", pictures, *QUIET, "-o", run, "--resume")
+    refused = invoke("fit", pictures, *QUIET, "-o", run)
     assert refused.exit_code == 2
-    assert "run exists already" in message(refused)
-    done = invoke("fit", pictures, *QUIET, "-o", run, "--resume", "--force")
+    assert "holds an unfinished fit. Use --resume to continue it" in message(refused)
+    done = invoke("fit", pictures, *QUIET, "-o", run, "--resume")
     assert done.exit_code == 0, done.output
     assert model_of(run) == model_of(whole)
     assert names(tmp_path) == ["run"]

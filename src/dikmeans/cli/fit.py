@@ -110,11 +110,13 @@ def fit(
         place = options.make_source(
             source, split, size=size, invert=invert, color=color, limit=limit
         )
-        checkpoint = None
+        checkpoint, replace = None, force
         if output is not None and not dry_run:
-            check_place(output, replace=force)  # before the work, not after it
             if not no_checkpoint:
                 checkpoint = find_checkpoint(output, resume=resume, force=force)
+            # the run of a stopped fit is replaced by that of the fit that continues it
+            replace = force or (resume and checkpoint is not None and checkpoint.exists())
+            check_place(output, replace=replace)  # before the work, not after it
         images = options.load_pictures(place, at_least=clusters, purpose=f"--clusters {clusters}")
         if output is None or dry_run:
             _print_estimate(model, images, as_json)
@@ -126,26 +128,28 @@ def fit(
         _fit(model, images, checkpoint, stop, quiet)
         seconds, interrupted = time.perf_counter() - start, stop.received is not None
         run = write_run(
-            output, model, images, place, seconds=seconds, interrupted=interrupted, replace=force
+            output, model, images, place, seconds=seconds, interrupted=interrupted, replace=replace
         )
         if interrupted:
             say(f"stopped early; the best clusters so far are in {output}.")
             if checkpoint is not None:
-                say("To continue, give the same command with --resume --force.")
+                say("To continue, give the same command with --resume.")
         elif checkpoint is not None:
             discard_checkpoint(checkpoint)
 
         from dikmeans.cli.report import make_report
         from dikmeans.cli.summary import print_run, run_as_json
 
+        page = None
+        if report and interrupted:
+            say("no report was made of a fit that was stopped.")
+        elif report:  # before the table: whoever reads that may close the pipe
+            page = make_report(run.model, images, run.path / "report.html", quiet=quiet)
         if as_json:
-            print_json({**run_as_json(run), "notes": notes})
+            path = None if page is None else str(page)
+            print_json({**run_as_json(run), "report": path, "notes": notes})
         else:
             print_run(run)
-        page = None
-        if report and not interrupted:
-            page = make_report(run.model, images, run.path / "report.html", quiet=quiet)
-        if not as_json:
             following = options.command_words("report", str(run.path))
             typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
     raise typer.Exit(stop.exit_code)

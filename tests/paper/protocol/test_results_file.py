@@ -175,7 +175,7 @@ def test_the_published_runs_of_deep_models_are_those_of_the_present_models():
     pytest.importorskip("torch")
     records = [
         record
-        for record in read_results(RESULTS / "rivals-runs.jsonl")
+        for record in read_results(RESULTS / "baselines-runs.jsonl")
         if get_model(record.model).library == "torch"
     ]
     assert len(records) == 57

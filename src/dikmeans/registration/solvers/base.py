@@ -27,7 +27,9 @@ class Status(IntEnum):
     STALLED = 2
     """No step downhill was found: a kink or a flat place of the cost."""
     PRUNED = 3
-    """Not refined: after the low-pass stage another centroid was far better."""
+    """Not refined: another centroid was far better before."""
+    UNKNOWN = 4
+    """The warp was given, not searched."""
 
 
 class Stage(NamedTuple):

@@ -7,7 +7,7 @@ const INTRO = {
     + "other.",
   none: "Two pictures are similar if they agree pixel by pixel.",
 };
-const EXPLAINED = "“Explained” is the share of its members’ energy (the sum of squared pixel "
+const EXPLAINED = "“Explained” is the share of a picture’s mean energy (the sum of squared pixel "
   + "values) that a centroid accounts for.";
 
 function showOverview() {
