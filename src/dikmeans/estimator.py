@@ -24,10 +24,12 @@ from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, Int
 from dikmeans.checkpoint.fingerprint import fingerprint_of
 from dikmeans.checkpoint.store import open_store
 from dikmeans.images import (
+    FlatPicturesWarning,
     as_pictures,
     check_weights,
     flatten,
     from_channels_first,
+    picture_shape_of,
     refuse_non_finite,
     stack,
     table_rules,
@@ -168,7 +170,8 @@ class DIKMeans(
         How the best warp is found, and on which device.
     image_shape : tuple of int, optional
         (rows, columns) or (rows, columns, channels) of the pictures, if X is flat. A flat X
-        without `image_shape` is taken as pictures of one row: signals.
+        without `image_shape` is taken as pictures of one row: signals; a warning says so if rows
+        look like flattened pictures.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=-1
         Threads; -1 for all available cores: fewer in workers of joblib or Dask and beside other
@@ -244,9 +247,7 @@ class DIKMeans(
         "direction": [OneOf(DIRECTIONS)],
         "preprocessing": [
             OneOf(("auto", *PREPROCESSORS)),
-            Instance(
-                (*PREPROCESSORS.values(), Chain), "a preprocessor of dikmeans.preprocessing"
-            ),
+            Instance((*PREPROCESSORS.values(), Chain), "a preprocessor of dikmeans.preprocessing"),
         ],
         "n_prototypes": [OneOf(("auto",)), Whole(1)],
         "init": [OneOf(tuple(SEEDINGS)), ARRAY_LIKE],
@@ -835,6 +836,9 @@ class DIKMeans(
         X = stack(X)
         expected = self.image_shape if reset else self._expected_shape(X.shape[1:])
         table, shape = flatten(X, expected)
+        looks_like = picture_shape_of(shape[1]) if reset and self.image_shape is None else None
+        if looks_like is not None and X.ndim == 2:
+            warnings.warn(FlatPicturesWarning(shape[1], looks_like), stacklevel=4)
         table = validate_data(self, table, reset=reset, **table_rules(table))
         refuse_non_finite(table, numbers=numbers)
         weights = check_weights(sample_weight, len(table))

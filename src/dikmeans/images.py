@@ -6,6 +6,7 @@ package pictures are always (N, channels, rows, columns).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from dikmeans._typing import Array, ArrayLike, FloatArray, ImageShape, IntArray
 LARGEST_VALUE = 1e15
 # Pictures of one, three or four rows with more channels than this have their axes mixed up.
 MOST_CHANNELS = 7
+# Rows of fewer values than a square of this side are no pictures.
+SMALLEST_PICTURE = 8
 # Integers that float32 holds without loss need no more than that.
 _SMALL_INTEGERS = (np.bool_, np.uint8, np.int8, np.uint16, np.int16)
 
@@ -71,6 +74,41 @@ def flatten(X: Any, image_shape: Any = None, name: str = "X") -> tuple[Any, Imag
             f"{np.prod(expected)}."
         )
     return X, expected or (1, X.shape[1] if X.ndim == 2 else 1)
+
+
+class FlatPicturesWarning(UserWarning):
+    """Rows that are taken as signals look like flattened pictures.
+
+    Attributes
+    ----------
+    n_features : int
+        Numbers per row.
+    image_shape : tuple of int
+        The shape that such pictures would have.
+    """
+
+    def __init__(self, n_features: int, image_shape: ImageShape):
+        self.n_features, self.image_shape = n_features, image_shape
+        super().__init__(
+            f"X has {n_features} features per row, as flattened pictures of shape {image_shape} "
+            f"would have, but is taken as signals of one row. If they are pictures, pass "
+            f"image_shape={image_shape}; if not, image_shape=(1, {n_features})."
+        )
+
+
+def picture_shape_of(n_features: int) -> ImageShape | None:
+    """The shape of square pictures, gray or in color, that have so many values, if any.
+
+    Examples
+    --------
+    >>> picture_shape_of(784), picture_shape_of(3072), picture_shape_of(100), picture_shape_of(10)
+    ((28, 28), (32, 32, 3), (10, 10), None)
+    """
+    for channels in (1, 3):
+        side = math.isqrt(n_features // channels)
+        if side >= SMALLEST_PICTURE and channels * side**2 == n_features:
+            return (side, side) if channels == 1 else (side, side, channels)
+    return None
 
 
 def check_image_shape(image_shape: Any) -> ImageShape:

@@ -222,7 +222,7 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
         raise ValueError(f"preprocessing={asked!r} cannot have become {preprocessing.name!r}")
     arrays = {name.removeprefix(_PREPROCESSING): tensors[name] for name in learned}
     model.preprocessing_ = preprocessing.restore({**fitted["learned"], **arrays}, shape)
-    _check_pictures(tensors, model.n_clusters, model.compared_shape_)
+    _check_pictures(tensors, model.n_clusters, model.compared_shape_, shape)
     model.measure_ = model.measure_for(model.preprocessing_)
     n_parameters = 2 * model.measure_.build(shape).n_basis
     precision = tensors.get("deformation_precision")
@@ -311,17 +311,20 @@ def check_feature_names(names: object, n_features: int) -> None:
         raise ValueError(f"there are {len(names)} feature names for {n_features} features")
 
 
-def _check_pictures(tensors: dict[str, Array], n_clusters: int, shape: ImageShape) -> None:
-    """Raise ValueError unless centroids and prototypes are pictures, and every cluster has one."""
-    expected = (n_clusters, *shape)
-    flat = (n_clusters, math.prod(shape))
-    for name in ("init_centers", "init"):
-        array = tensors.get(name)
-        if array is None:  # only the last may be absent
-            continue
-        fits = array.shape == expected or (name == "init" and array.shape == flat)
-        if not fits or not _are_pixels(array):
-            raise ValueError(f"{name} should be finite numbers of shape {expected}")
+def _check_pictures(
+    tensors: dict[str, Array], n_clusters: int, shape: ImageShape, given_shape: ImageShape
+) -> None:
+    """Raise ValueError unless centroids and prototypes are pictures, and every cluster has one.
+
+    Given first centroids are of `given_shape`, that of images before preprocessing, or flat.
+    """
+    centers, given = tensors["init_centers"], tensors.get("init")
+    if centers.shape != (n_clusters, *shape) or not _are_pixels(centers):
+        raise ValueError(f"init_centers should be finite numbers of shape {(n_clusters, *shape)}")
+    flat = (n_clusters, math.prod(given_shape))
+    fits = given is None or given.shape in ((n_clusters, *given_shape), flat)
+    if not fits or not (given is None or _are_pixels(given)):
+        raise ValueError(f"init should be finite numbers of shape {(n_clusters, *given_shape)}")
     prototypes, clusters = tensors["prototypes"], tensors["prototype_clusters"]
     weights = tensors["prototype_weights"]
     if prototypes.shape != (len(prototypes), *shape) or not _are_pixels(prototypes):

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from dikmeans.estimator import DIKMeans
+from dikmeans.runs import open_run
 from tests.cli.conftest import dikmeans, invoke, message
 
 
@@ -170,17 +171,17 @@ def test_pictures_that_have_moved_are_asked_for(fitted, pictures, tmp_path):
     assert "with --input" in message(done)
 
 
-def test_dark_pictures_on_white_get_a_hint(pictures, tmp_path):
+def test_dark_on_light_needs_no_option(tmp_path, real_digits):
+    from PIL import Image
+
     (tmp_path / "dark").mkdir()
-    for path in pictures.iterdir():
-        pixels = np.asarray(Image.open(path))
-        Image.fromarray(255 - pixels).save(tmp_path / "dark" / path.name)
-    plain = invoke("fit", tmp_path / "dark", "-k", 2, "--warp", "none", "-o", tmp_path / "a", "-q")
-    inverted = invoke(
-        "fit", tmp_path / "dark", "-k", 2, "--warp", "none", "-o", tmp_path / "b", "-q", "--invert"
-    )
-    assert "get better with --invert" in message(plain)
-    assert inverted.stderr == ""
+    for i, picture in enumerate(real_digits[0][:30]):
+        pixels = (255 - 255 * picture).astype("uint8")
+        Image.fromarray(pixels).save(tmp_path / "dark" / f"{i}.png")
+    done = invoke("fit", tmp_path / "dark", "-k", 2, "--warp", "affine", "-o", tmp_path / "a", "-q")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    assert "background" in open_run(tmp_path / "a").model.choices_["preprocessing"].value
 
 
 def test_a_device_without_pytorch_says_what_to_install(monkeypatch, tmp_path):

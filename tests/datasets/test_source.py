@@ -79,10 +79,3 @@ def test_a_checksum_changes_with_any_pixel_and_with_the_shape():
     )
     assert same == image_set(images.copy()).checksum()
     assert len({same, other, reshaped}) == 3
-
-
-def test_a_light_background_is_noticed_and_a_dark_one_is_not(real_digits):
-    X, _ = real_digits
-    assert not image_set(X[:50]).has_light_background
-    assert image_set(1 - X[:50]).has_light_background
-    assert not image_set(np.ones((3, 4, 4))).has_light_background  # nothing there at all

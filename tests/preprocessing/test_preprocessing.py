@@ -11,6 +11,7 @@ from scipy import ndimage
 from dikmeans import DIKMeans
 from dikmeans.preprocessing import (
     PREPROCESSORS,
+    Chain,
     Identity,
     LocalContrast,
     SubjectCentering,
@@ -20,6 +21,7 @@ from dikmeans.preprocessing import (
     resolve_preprocessing,
 )
 from dikmeans.preprocessing.auto import correlation_length
+from dikmeans.preprocessing.chain import steps_of
 from dikmeans.preprocessing.template import Template
 from dikmeans.preprocessing.whitening import spectral_slope
 from tests import helpers
@@ -44,6 +46,15 @@ def walls(real_digits):
     X, _ = real_digits
     light = np.linspace(0.5, 1.0, 28)
     return (0.4 * X[:40] / X.max() + 0.5 * light).astype(np.float32)
+
+
+@pytest.fixture
+def rough_walls(real_digits):
+    """The same on rough walls, as in photographs: nothing about them is plain."""
+    X, _ = real_digits
+    rng = np.random.default_rng(0)
+    stones = ndimage.zoom(rng.uniform(0.2, 0.8, (40, 7, 7)), (1, 4, 4), order=0)
+    return (0.3 * X[:40] / X.max() + stones).astype(np.float32)
 
 
 @pytest.fixture
@@ -85,14 +96,14 @@ def test_whitening_filters_by_a_power_of_the_frequency():
     # disturbs
     window = np.exp(-((rows - 31.5) ** 2) / 2 / 8**2)
     waves = [np.outer(np.sin(2 * np.pi * rows / length) * window, window) for length in (4, 16)]
-    half = Whitening(exponent=0.5)
+    half = Whitening().restore({"exponent": 0.5}, (64, 64))
     fine, coarse = (half.apply(wave[None, None]) for wave in waves)
     both = half.apply((waves[0] + waves[1])[None, None])
     # four times the frequency has twice the gain, where the exponent is a half
     shares = [float((both * part).sum()) for part in (fine, coarse)]
     assert shares[0] / shares[1] == pytest.approx(2.0, rel=0.05)
     # an exponent of zero changes nothing
-    same = Whitening(exponent=0.0).apply(waves[0][None, None])[0, 0]
+    same = Whitening().restore({"exponent": 0.0}, (64, 64)).apply(waves[0][None, None])[0, 0]
     np.testing.assert_allclose(same, waves[0] / np.linalg.norm(waves[0]), atol=1e-12)
 
 
@@ -103,10 +114,10 @@ def test_the_exponent_follows_the_spectral_slope(real_digits):
     for slope in (0.5, 1.0, 1.5):
         colored = np.fft.ifft2(np.fft.fft2(noise) * frequency**-slope).real
         assert spectral_slope(colored) == pytest.approx(slope, abs=0.15)
-        assert learned(Whitening, colored).exponent == pytest.approx(0.45 * slope, abs=0.07)
+        assert learned(Whitening, colored).exponent_ == pytest.approx(0.45 * slope, abs=0.07)
     # noise of even scales is left alone, and nothing makes anything coarser than it is
-    assert learned(Whitening, noise).exponent < 0.02
-    assert learned(Whitening, np.diff(noise, axis=2)).exponent == 0
+    assert learned(Whitening, noise).exponent_ < 0.02
+    assert learned(Whitening, np.diff(noise, axis=2)).exponent_ == 0
     # the fine parts of pictures gain on the coarse ones
     thick = ndimage.grey_dilation(real_digits[0][:40], (1, 9, 9))[:, None]
     before, after = power(thick), power(learned(Whitening, thick).apply(thick))
@@ -116,7 +127,7 @@ def test_the_exponent_follows_the_spectral_slope(real_digits):
 def test_a_subject_is_found_wherever_it_is(wandering):
     pictures, places = wandering
     subject = learned(SubjectCentering, pictures)
-    shifts = subject.template.shifts(pictures)
+    shifts = subject.template_.shifts(pictures)
     # where the middle of all is, nobody says; now and then a picture ends in another local minimum
     errors = (shifts - np.median(shifts, axis=0)) - (places - np.median(places, axis=0))
     assert (np.abs(errors).max(axis=1) < 1).mean() > 0.9
@@ -130,11 +141,12 @@ def test_a_subject_is_found_wherever_it_is(wandering):
 def test_a_subject_is_sharpened_and_fades_around_the_middle(walls):
     nothing = Template(np.zeros((1, 28, 28), np.float32))  # that fits everywhere
     np.testing.assert_array_equal(nothing.shifts(walls[:, None]), 0)
-    subject = SubjectCentering(exponent=0.6, template=nothing)
+    subject = SubjectCentering()
+    subject.exponent_, subject.template_ = 0.6, nothing
     found = subject.apply(walls[:, None])[3, 0]
     mirrored = np.pad(walls[3] - walls[3].mean(), 14, mode="symmetric")
     frequency = np.hypot(np.fft.fftfreq(56)[:, None], np.fft.fftfreq(56)[None])
-    sharp = np.fft.ifft2(np.fft.fft2(mirrored) * frequency**subject.exponent).real[14:42, 14:42]
+    sharp = np.fft.ifft2(np.fft.fft2(mirrored) * frequency**subject.exponent_).real[14:42, 14:42]
     rows, columns = np.mgrid[:28, :28] - 13.5
     expected = sharp * np.exp(-(rows**2 + columns**2) / 2 / (28 / 6) ** 2)
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-4)
@@ -196,8 +208,11 @@ def test_a_blank_wall_shows_nothing(gray, walls):
 @pytest.mark.parametrize("kind", PREPROCESSORS.values())
 def test_whatever_the_shape(kind, shape):
     pictures = np.random.default_rng(0).random((6, *shape)).astype(np.float32)
-    found = learned(kind, pictures).apply(pictures)
-    assert found.shape == pictures.shape
+    fitted = learned(kind, pictures)
+    found = fitted.apply(pictures)
+    rows_columns_channels = (*shape[1:], shape[0]) if shape[0] > 1 else shape[1:]
+    expected = fitted.output_shape(rows_columns_channels)
+    assert found.shape == (6, *(expected[2:] or (1,)), *expected[:2])
     assert np.isfinite(found).all()
     # alone and in company, and at unit norm if it says so
     np.testing.assert_array_equal(learned(kind, pictures).apply(pictures[2:3]), found[2:3])
@@ -215,34 +230,36 @@ def test_the_correlation_length_is_the_half_width_of_the_autocorrelation():
     assert correlation_length(np.ones((1, 1, 9, 9))) == pytest.approx(0.5)
 
 
-def test_background_and_thickness_tell_which(walls, real_digits):
+def test_background_and_thickness_tell_which(walls, rough_walls, real_digits):
     X, _ = real_digits
     thick = ndimage.grey_dilation(X[:40], (1, 9, 9))
 
     def chosen(pictures):
-        name, reason = choose_preprocessing(pictures)
+        preprocessing, reason = choose_preprocessing(pictures)
         assert reason
-        return name
+        return " + ".join(str(step.name) for step in steps_of(preprocessing))
 
     assert chosen(X[:40, None]) == "local-contrast"
     assert chosen(thick[:, None]) == "whitening"
-    assert chosen(walls[:, None]) == "subject-centering"
+    assert chosen(rough_walls[:, None]) == "subject-centering"
+    assert chosen(walls[:, None]) == "background + local-contrast"
+    assert chosen(1 - thick[:, None]) == "background + whitening"
     assert chosen(-walls[:, None]) == "unit-norm"  # not a picture's intensities
     assert chosen(walls[:, None, :1]) == "unit-norm"  # a signal
     assert chosen(np.zeros((3, 1, 16, 16))) == "unit-norm"  # black
 
 
-def test_the_choice_is_logged(walls, real_digits, caplog):
+def test_the_choice_is_logged(rough_walls, real_digits, caplog):
     with caplog.at_level(logging.INFO, logger="dikmeans.estimator"):
         quick().fit(real_digits[0][:40])
-        quick().fit(walls)
+        quick().fit(rough_walls)
     thin, photographs = (
         message for message in caplog.messages if message.startswith("preprocessing='auto'")
     )
     assert "'local-contrast'" in thin
     assert "9 % of a side" in thin
     assert "'subject-centering'" in photographs
-    assert "background" in photographs
+    assert "no plain ground" in photographs
 
 
 @pytest.mark.parametrize("name", PREPROCESSORS)
@@ -257,10 +274,13 @@ def test_a_preprocessing_is_found_by_name_or_taken_as_it_is(name, walls):
     np.testing.assert_array_equal(as_object.apply(walls[:, None]), expected)
 
 
-def test_auto_says_why(walls):
-    preprocessing, why = resolve_preprocessing("auto", walls[:, None])
+def test_auto_says_why(walls, rough_walls):
+    preprocessing, why = resolve_preprocessing("auto", rough_walls[:, None])
     assert isinstance(preprocessing, SubjectCentering)
-    assert "no dark background" in why
+    assert "no plain ground" in why
+    preprocessing, why = resolve_preprocessing("auto", walls[:, None])
+    assert isinstance(preprocessing, Chain)
+    assert "a plain ground that is not black" in why
 
 
 @pytest.mark.parametrize("kind", PREPROCESSORS.values())
@@ -277,21 +297,21 @@ def test_none_compares_pictures_as_they_are(walls):
     assert not Identity().unit_norm
 
 
-def test_the_choice_is_stored_and_used_for_new_images(walls, tmp_path):
-    model = quick().fit(walls)
+def test_the_choice_is_stored_and_used_for_new_images(rough_walls, tmp_path):
+    model = quick().fit(rough_walls)
     assert model.preprocessing_.name == "subject-centering"
     assert model.choices_["preprocessing"].value == "subject-centering"
-    plain = quick(preprocessing="subject-centering").fit(walls)
+    plain = quick(preprocessing="subject-centering").fit(rough_walls)
     assert "preprocessing" not in plain.choices_
     np.testing.assert_array_equal(model.labels_, plain.labels_)
-    np.testing.assert_array_equal(model.predict(walls[:1]), model.labels_[:1])
+    np.testing.assert_array_equal(model.predict(rough_walls[:1]), model.labels_[:1])
     # more light changes nothing that matters, but for a pair that ends in another local minimum
-    in_light, before = model.transform(walls + 0.2), model.transform(walls)
+    in_light, before = model.transform(rough_walls + 0.2), model.transform(rough_walls)
     assert np.isclose(in_light, before, rtol=0.05, atol=1e-3).mean() > 0.95
     np.testing.assert_array_equal(in_light.argmin(axis=1), model.labels_)
     model.save(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(
-        DIKMeans.load(tmp_path / "model.safetensors").predict(walls), model.labels_
+        DIKMeans.load(tmp_path / "model.safetensors").predict(rough_walls), model.labels_
     )
 
 
@@ -351,7 +371,7 @@ LEARNED = {"exponent": 0.5, "template": TEMPLATE}
 )
 def test_what_no_preprocessor_has_learned_is_refused(name, values, complaint):
     with pytest.raises(ValueError, match=complaint):
-        PREPROCESSORS[name]().restore(values, (1, 8, 8))
+        PREPROCESSORS[name]().restore(values, (8, 8))
 
 
 @pytest.mark.parametrize("name", ["whitening", "subject-centering"])

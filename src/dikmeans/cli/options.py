@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from dikmeans.cli.console import say
 from dikmeans.cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,17 +82,26 @@ Size = Annotated[
         help=f"Resize pictures. Default: their size, at most {LARGEST_SIDE} pixels per side.",
     ),
 ]
-Invert = Annotated[bool, picture_option("--invert", help="For dark things on a light background.")]
+Invert = Annotated[bool, picture_option("--invert", help="Swap dark and light; rarely needed.")]
 Color = Annotated[bool, picture_option("--color", help="Keep colors. Default: gray.")]
 Limit = Annotated[
     int | None, picture_option(min=1, metavar="N", help="Use a random part of at most N pictures.")
 ]
 Preprocessing = Annotated[
-    Literal["auto", "none", "unit-norm", "local-contrast", "whitening", "subject-centering"],
+    Literal[
+        "auto",
+        "none",
+        "unit-norm",
+        "background",
+        "centering",
+        "local-contrast",
+        "whitening",
+        "subject-centering",
+    ],
     clustering_option(
         metavar="NAME",
-        help="What is done to every picture first: auto, none, unit-norm, local-contrast, "
-        "whitening or subject-centering.",
+        help="What is done to every picture first: auto, none, unit-norm, background, centering, "
+        "local-contrast, whitening or subject-centering.",
     ),
 ]
 Warp = Annotated[
@@ -198,11 +206,6 @@ def load_pictures(source: ImageSource, *, at_least: int, purpose: str) -> ImageS
     if len(images) < at_least:
         raise UsageError(
             f"{source.name} has {len(images)} pictures; {purpose} needs at least {at_least}."
-        )
-    if images.has_light_background and not source.options.get("invert"):
-        say(
-            "note: The pictures seem to be dark on a light background. Clusters usually get better "
-            "with --invert, which makes the background 0."
         )
     return images
 

@@ -109,12 +109,6 @@ class ImageSet:
         size = format_shape(self.shape)
         return f"ImageSet({self.card.title!r}: {len(self)} images of {size}, {classes})"
 
-    @property
-    def has_light_background(self) -> bool:
-        """Whether the top and bottom rows are light, and lighter than the rest of the images."""
-        border = float(np.median(self.images[:, [0, -1]]))
-        return border > 0.5 and border > float(self.images.mean(dtype=np.float64))
-
     def checksum(self) -> str:
         """A digest of the pixels, to tell later whether the images are still the same."""
         digest = hashlib.blake2b(repr(self.images.shape).encode(), digest_size=16)

@@ -32,11 +32,11 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
 
     Examples
     --------
-    >>> line, wall, disc = np.zeros((3, 5, 1, 16, 16))
+    >>> line, disc = np.zeros((2, 5, 1, 16, 16))
     >>> line[:, :, 4:12, 7:9] = 1
-    >>> disc[:, :, 4:13, 3:14] = 1
-    >>> wall[:] = np.random.default_rng(0).uniform(0.4, 0.8, (5, 1, 16, 16))
-    >>> [choose_preprocessing(pictures)[0].name for pictures in (line, disc, line + wall)]
+    >>> disc[:, :, 4:12, 3:13] = 1
+    >>> stones = np.random.default_rng(0).uniform(0.3, 1, (5, 1, 4, 4)).repeat(4, 2).repeat(4, 3)
+    >>> [choose_preprocessing(pictures)[0].name for pictures in (line, disc, stones)]
     ['local-contrast', 'whitening', 'subject-centering']
     >>> choose_preprocessing(1 - line)[0].steps
     (Background(), LocalContrast())

@@ -124,9 +124,7 @@ def _ground_of(
 
 def _powers(rows: int, columns: int) -> FloatArray:
     """Powers of row and column at every pixel: constant, linear, then higher ones."""
-    row, column = np.meshgrid(
-        np.linspace(-1, 1, rows), np.linspace(-1, 1, columns), indexing="ij"
-    )
+    row, column = np.meshgrid(np.linspace(-1, 1, rows), np.linspace(-1, 1, columns), indexing="ij")
     exponents = [(i, d - i) for d in range(DEGREE + 1) for i in range(d + 1)]
     return np.stack([(row**i * column**j).ravel() for i, j in exponents], axis=1)
 
