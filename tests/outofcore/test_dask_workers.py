@@ -350,7 +350,7 @@ class TestFiles:
         for name in names:
             (tmp_path / name).unlink()
         expected = labels_of(dataset, again)
-        (worker,) = client.who_has(again.fits[:1])[again.fits[0].key]
+        worker, *_ = client.who_has(again.fits[:1])[again.fits[0].key]
         os.kill(client.run(os.getpid)[worker], signal.SIGKILL)
         np.testing.assert_array_equal(labels_of(dataset, again), expected)
         moved = dataset.move_centroids(AFFINE, clustering)
