@@ -37,7 +37,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 # Within a layer.
 MAY_ALSO = {("runs", "datasets")}
-# Inside functions, where a cycle would be at module level.
+# For annotations alone, or inside functions: at module level it would be a cycle.
 EXCEPTIONS = {("model_file", "estimator")}
 # What reads files of data knows nothing of clustering.
 ONLY_BASE = {"datasets": {"_typing", "errors", "images", "io", "parallel"}}
