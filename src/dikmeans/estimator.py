@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import (
@@ -77,6 +77,7 @@ from dikmeans.preprocessing import PREPROCESSORS, Chain, Preprocessor, resolve_p
 from dikmeans.preprocessing.base import learning_indices
 from dikmeans.preprocessing.chain import steps_of
 from dikmeans.registration.api import align_to_nearest
+from dikmeans.registration.intensity import INTENSITIES
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
 from dikmeans.registration.result import Alignments
 from dikmeans.registration.solvers import SOLVERS, Adam, Solver, Status, resolve_solver
@@ -149,6 +150,10 @@ class DIKMeans(
         ground is plain but not black, every pixel is replaced by its distance from the ground
         ("background"), and what is not in the middle is brought there ("centering"). Centroids live
         in the space of the preprocessed images. See `dikmeans.preprocessing`.
+    intensity : {"auto", "fixed", "affine"}, default="auto"
+        Whether light and contrast of images count: "fixed" compares values as they are, "affine"
+        solves for the gain and the offset of every pair, in every channel, so that they do not
+        count; see `dikmeans.registration.intensity`. "auto" is what suits the preprocessing.
     n_prototypes : "auto" or int, default="auto"
         Prototypes per cluster, at most: crossed and plain sevens, say. In the end each cluster is
         divided into so many, and an image belongs to the cluster of its nearest prototype; see
@@ -249,6 +254,7 @@ class DIKMeans(
             OneOf(("auto", *PREPROCESSORS)),
             Instance((*PREPROCESSORS.values(), Chain), "a preprocessor of dikmeans.preprocessing"),
         ],
+        "intensity": [OneOf(("auto", *INTENSITIES))],
         "n_prototypes": [OneOf(("auto",)), Whole(1)],
         "init": [OneOf(tuple(SEEDINGS)), ARRAY_LIKE],
         "n_init": [Whole(1)],
@@ -287,6 +293,7 @@ class DIKMeans(
         smoothness: float = DEFAULT_SMOOTHNESS,
         direction: Direction = DEFAULT_DIRECTION,
         preprocessing: str | Preprocessor | None = "auto",
+        intensity: Literal["auto", "fixed", "affine"] = "auto",
         n_prototypes: int | str = "auto",
         init: str | ArrayLike = "k-means++",
         n_init: int = 1,
@@ -304,6 +311,7 @@ class DIKMeans(
         self.smoothness = smoothness
         self.direction = direction
         self.preprocessing = preprocessing
+        self.intensity = intensity
         self.n_prototypes = n_prototypes
         self.init = init
         self.n_init = n_init
@@ -353,6 +361,7 @@ class DIKMeans(
             "smoothness": 0.0,
             "direction": "image-to-centroid",
             "preprocessing": "unit-norm",
+            "intensity": "fixed",
             "solver": Adam(learning_rate=learning_rate, steps=steps),
             "n_prototypes": 1,
             "init": "k-means++",
@@ -726,6 +735,7 @@ class DIKMeans(
             smoothness=self.smoothness,
             direction=self.direction,
             border=preprocessing.border,
+            intensity=preprocessing.intensity if self.intensity == "auto" else self.intensity,
             solver=self.solver,
             unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
         )
@@ -855,6 +865,9 @@ class DIKMeans(
         if why is not None:
             names = [step.name for step in steps_of(self.preprocessing_)]
             self.choices_["preprocessing"] = Choice(" + ".join(map(str, names)), why)
+        if self.intensity == "auto":
+            choice = Choice(self.preprocessing_.intensity, self.preprocessing_.why_intensity)
+            self.choices_["intensity"] = choice
         search, family = self.search or Search(), self._warp_family(self.image_shape_)
         if isinstance(family, ThinPlate) and self.landmarks == "auto":
             reason = "enough to bend a stroke, too few to move single pixels"

@@ -38,7 +38,7 @@ from dikmeans.registration.specification import is_precision
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
 
-FORMAT, VERSION = "dikmeans-model", 1
+FORMAT, VERSION = "dikmeans-model", 2
 _ASSIGNMENT, _PREPROCESSING = "assignment.", "preprocessing."
 _TENSORS = {
     "prototypes",

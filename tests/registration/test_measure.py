@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dikmeans.registration import align, make_warp, pairwise_cost
-from dikmeans.registration.measure import energies_of
+from dikmeans.registration.intensity import energies_of
 from dikmeans.registration.warped_measure import DISPLACEMENT_WEIGHT
 from tests import reference
 from tests.helpers import build_measure

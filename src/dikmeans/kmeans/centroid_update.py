@@ -20,7 +20,21 @@ replaced by its largest entry, so that projecting onto the sphere is the exact m
 
 Where no image has a negative value, no centroid gets one.
 
-Neither update raises the inertia. Both need no more of the images than sums over them (`Sums`), so
+*Light and contrast* (``intensity="affine"``, see `dikmeans.registration.intensity`). Gains and
+offsets are held fixed with the warps, then solved for anew. All is as above, on standardized
+pictures, with the members' gains and offsets: the mean is that of the members after gain and
+offset, on the sphere of standardized pictures; and :math:`W_i` becomes :math:`a_i W_i`, so that
+
+.. math::
+    \mu \leftarrow \mu + D^{-1} \sum_i w_i a_i \bigl(W_i^T (\tilde x_i - a_i W_i \mu - b_i)
+    + \kappa\,(\|\tilde x_i\| / \|\mu\| - a_i)\,\mu\bigr), \qquad
+    D = \mathrm{diag}\sum_i w_i a_i^2 (W_i^T 1 + \kappa).
+
+The terms with :math:`\kappa` bound what gains cost: :math:`-\|\mu\|` lies below its tangent. The cost
+does not see light and contrast of a centroid; it is given the mean brightness and the mean contrast
+of its members, so that it looks like one of them.
+
+No update raises the inertia. They need no more of the images than sums over them (`Sums`), so
 images that lie in several places are summed where they lie. Sums run over the images in their
 order, in double precision: they do not depend on batches or threads.
 """
@@ -28,7 +42,7 @@ order, in double precision: they do not depend on batches or threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -37,10 +51,15 @@ from numba import njit
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.parallel.threads import run_threads
-from dikmeans.registration.batches import batches
+from dikmeans.registration.batches import batches, slices
+from dikmeans.registration.intensity import GAIN_WEIGHT, AffineIntensity, IntensityName, Tone
 from dikmeans.registration.measure import Measure
 
 N_LEAST_SQUARES_STEPS = 3
+# Values of images that are standardized at once: bounds the memory.
+STANDARDIZED_AT_ONCE = 2**22
+# A gain below this is none: what it would be divided by must not overflow.
+NO_GAIN = 1e-6
 # Batches rendered before they are added up: bounds the memory.
 BATCHES_AT_ONCE = 16
 
@@ -74,15 +93,23 @@ class Sums:
         Its weight, per cluster or per pixel.
     lowest : float
         The lowest value of all images.
+    tone : float64 array of shape (3, K, C)
+        Where light and contrast are solved for: weight of the members of each cluster, and weighted
+        sums of their brightness and contrast. Otherwise empty.
     """
 
     pictures: FloatArray
     mass: FloatArray
     lowest: float
+    tone: FloatArray = field(default_factory=lambda: np.zeros((3, 0, 0)))
 
     def __add__(self, other: Sums) -> Sums:
-        lowest = min(self.lowest, other.lowest)
-        return Sums(self.pictures + other.pictures, self.mass + other.mass, lowest)
+        return Sums(
+            self.pictures + other.pictures,
+            self.mass + other.mass,
+            min(self.lowest, other.lowest),
+            self.tone + other.tone,
+        )
 
 
 class UpdateRule(Protocol):
@@ -90,8 +117,8 @@ class UpdateRule(Protocol):
 
     n_passes: int
 
-    def unmoving(self, centroids: FloatArray, mass: FloatArray) -> FloatArray:
-        """Sums of that mass (K, 1, 1, 1) that leave the centroids where they are."""
+    def unmoving(self, centroids: FloatArray, weights: FloatArray) -> Sums:
+        """Sums of images of that weight, per cluster, that leave the centroids where they are."""
 
     def gather(
         self, measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
@@ -112,20 +139,18 @@ def gather_sums(
     measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
 ) -> Sums:
     """Sums over the members of all clusters, as the update of a measure needs them."""
-    return RULES[measure.centroid_update].gather(measure, members, centroids, n_jobs)
+    return rule_of(measure).gather(measure, members, centroids, n_jobs)
 
 
 def unmoving_sums(measure: Measure, centroids: FloatArray, weights: FloatArray) -> Sums:
     """Sums of images of that weight, per cluster, that leave the centroids where they are."""
-    mass = weights[:, None, None, None]
-    pictures = RULES[measure.centroid_update].unmoving(centroids, mass)
-    return Sums(pictures, mass, float(min(centroids.min(), 0.0)))
+    return rule_of(measure).unmoving(centroids, weights)
 
 
 def update_step(measure: Measure, centroids: FloatArray, sums: Sums) -> FloatArray:
     """Centroids after one pass over all images; one without any mass stays where it is."""
     current = centroids.astype(np.float64)
-    moved = RULES[measure.centroid_update].step(current, sums, measure.unit_norm)
+    moved = rule_of(measure).step(current, sums, measure.unit_norm)
     empty = sums.mass.max(axis=(1, 2, 3)) == 0
     moved[empty] = current[empty]
     return moved
@@ -145,7 +170,7 @@ def move_centroids(
         Takes centroids, returns the `Sums` over all images. Called once per pass.
     """
     moved: FloatArray = centroids.astype(np.float64)
-    for _ in range(RULES[measure.centroid_update].n_passes):
+    for _ in range(rule_of(measure).n_passes):
         moved = update_step(measure, moved, gather(moved))
     return moved.astype(centroids.dtype)
 
@@ -155,8 +180,9 @@ class _Mean:
 
     n_passes = 1
 
-    def unmoving(self, centroids: FloatArray, mass: FloatArray) -> FloatArray:
-        return mass * centroids
+    def unmoving(self, centroids: FloatArray, weights: FloatArray) -> Sums:
+        mass = weights[:, None, None, None]
+        return Sums(mass * centroids, mass, _lowest_of(centroids))
 
     def gather(
         self, measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
@@ -167,16 +193,7 @@ class _Mean:
             which = np.arange(part.stop - part.start)
             return measure.render(images[part], which, deltas[part])
 
-        sums = np.zeros((len(centroids), centroids[0].size))
-        parts = batches(len(images), images[0].size)
-        for first in range(0, len(parts), BATCHES_AT_ONCE):
-            group = parts[first : first + BATCHES_AT_ONCE]
-            for part, warped in zip(group, run_threads(render, group, n_jobs), strict=True):
-                flat = warped.reshape(len(warped), -1)
-                _add_in_order(sums, flat, labels[part], weights[part])
-        totals = weight_per_cluster(labels, weights, len(centroids))
-        pictures = sums.reshape(centroids.shape)
-        return Sums(pictures, totals[:, None, None, None], float(images.min()))
+        return _sum_of_members(render, members, centroids, n_jobs)
 
     def step(self, centroids: FloatArray, sums: Sums, unit_norm: bool) -> FloatArray:
         means = sums.pictures / np.where(sums.mass > 0, sums.mass, 1.0)
@@ -188,8 +205,9 @@ class _LeastSquares:
 
     n_passes = N_LEAST_SQUARES_STEPS
 
-    def unmoving(self, centroids: FloatArray, mass: FloatArray) -> FloatArray:
-        return np.zeros_like(centroids)
+    def unmoving(self, centroids: FloatArray, weights: FloatArray) -> Sums:
+        mass = weights[:, None, None, None]
+        return Sums(np.zeros_like(centroids), mass, _lowest_of(centroids))
 
     def gather(
         self, measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
@@ -208,6 +226,158 @@ class _LeastSquares:
         return scale_to_unit_norm(moved) if unit_norm else moved
 
 
+class _MatchedMean:
+    """The weighted mean of the warped members after gain and offset."""
+
+    n_passes = 1
+
+    def unmoving(self, centroids: FloatArray, weights: FloatArray) -> Sums:
+        mass = weights[:, None, None, None]
+        pictures = mass * AFFINE.prepare(centroids)
+        return Sums(pictures, mass, _lowest_of(centroids), _own_tone(centroids, weights))
+
+    def gather(
+        self, measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
+    ) -> Sums:
+        images, weights, labels, deltas = members
+        targets = AFFINE.prepare(centroids)
+
+        def render(part: slice) -> FloatArray:
+            templates = AFFINE.prepare(images[part])
+            warped = measure.render(templates, np.arange(len(templates)), deltas[part])
+            return AFFINE.match(warped, templates, targets[labels[part]]).apply(warped)
+
+        sums = _sum_of_members(render, members, centroids, n_jobs)
+        return replace(sums, tone=_sum_of_tones(images, weights, labels, len(centroids)))
+
+    def step(self, centroids: FloatArray, sums: Sums, unit_norm: bool) -> FloatArray:
+        # the scale of the mean does not matter
+        return _mean_tone(sums).give(sums.pictures)
+
+
+class _MatchedLeastSquares:
+    """One step of majorization per pass, with the gains and offsets that fit the last one best."""
+
+    n_passes = N_LEAST_SQUARES_STEPS
+
+    def unmoving(self, centroids: FloatArray, weights: FloatArray) -> Sums:
+        mass, tone = weights[:, None, None, None], _own_tone(centroids, weights)
+        return Sums(np.zeros_like(centroids), mass, _lowest_of(centroids), tone)
+
+    def gather(
+        self, measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
+    ) -> Sums:
+        images, weights, labels, _ = members
+        current = AFFINE.prepare(centroids)
+        push, mass = np.zeros(centroids.shape), np.zeros(centroids.shape)
+        for part in slices(len(images), STANDARDIZED_AT_ONCE // images[0].size):
+            some = Members(*(column[part] for column in members))
+            more_push, more_mass = self._gather_part(measure, some, current, n_jobs)
+            push += more_push
+            mass += more_mass
+        tone = _sum_of_tones(images, weights, labels, len(centroids))
+        return Sums(push, mass, float(images.min()), tone)
+
+    def _gather_part(
+        self, measure: Measure, members: Members, current: FloatArray, n_jobs: int | None
+    ) -> tuple[FloatArray, FloatArray]:
+        images, weights, labels, deltas = members
+        targets, n_clusters = AFFINE.prepare(images), len(current)
+
+        def match(part: slice) -> tuple[FloatArray, FloatArray]:
+            warped = measure.render(current, labels[part], deltas[part])
+            templates = current[labels[part]]
+            gains, _ = AFFINE.match(warped, templates, targets[part])
+            return gains, warped.mean(axis=(2, 3), dtype=np.float64)
+
+        parts = batches(len(images), images[0].size)
+        matches = zip(*run_threads(match, parts, n_jobs), strict=True)
+        gains, means = (np.concatenate(columns) for columns in matches)
+        gains = np.where(gains < NO_GAIN, 0.0, gains)
+        push, mass = np.empty(current.shape), np.empty(current.shape)
+        for c in range(current.shape[1]):
+            gain, one = gains[:, c], slice(c, c + 1)
+            inverse = 1 / np.where(gain > 0, gain, np.inf)
+            # w a W^T (x - a (W mu - mean)) is w a^2 W^T (x / a + mean - W mu)
+            wanted = inverse[:, None, None, None] * targets[:, one] + means[:, one, None, None]
+            push[:, one], mass[:, one] = measure.back_project(
+                current[:, one],
+                wanted.astype(targets.dtype),
+                labels,
+                weights * gain**2,
+                deltas,
+                n_jobs,
+            )
+        sizes, wanted_sizes = Tone.of(current).contrasts, Tone.of(targets).contrasts
+        ratios = wanted_sizes / np.where(sizes > 0, sizes, np.inf)[labels]
+        shape = (n_clusters, current.shape[1], 1, 1)
+        pull, stiffness = np.empty(shape), np.empty(shape)
+        for c in range(current.shape[1]):
+            gain = gains[:, c] * (sizes[labels, c] > 0)
+            pulls = GAIN_WEIGHT * weights * gain * (ratios[:, c] - gain)
+            pull[:, c, 0, 0] = weight_per_cluster(labels, pulls, n_clusters)
+            squares = GAIN_WEIGHT * weights * gain**2
+            stiffness[:, c, 0, 0] = weight_per_cluster(labels, squares, n_clusters)
+        return push + pull * current, mass + stiffness
+
+    def step(self, centroids: FloatArray, sums: Sums, unit_norm: bool) -> FloatArray:
+        current = AFFINE.prepare(centroids)
+        moved = current + sums.pictures / np.where(sums.mass > 0, sums.mass, np.inf)
+        return _mean_tone(sums).give(moved)
+
+
+def _sum_of_members(
+    render: Callable[[slice], FloatArray],
+    members: Members,
+    centroids: FloatArray,
+    n_jobs: int | None,
+) -> Sums:
+    """Weighted sums of what `render` makes of the members, in their order."""
+    images, weights, labels, _ = members
+    sums = np.zeros((len(centroids), centroids[0].size))
+    parts = batches(len(images), images[0].size)
+    for first in range(0, len(parts), BATCHES_AT_ONCE):
+        group = parts[first : first + BATCHES_AT_ONCE]
+        for part, warped in zip(group, run_threads(render, group, n_jobs), strict=True):
+            flat = warped.reshape(len(warped), -1)
+            _add_in_order(sums, flat, labels[part], weights[part])
+    totals = weight_per_cluster(labels, weights, len(centroids))
+    pictures = sums.reshape(centroids.shape)
+    return Sums(pictures, totals[:, None, None, None], float(images.min()))
+
+
+def _lowest_of(centroids: FloatArray) -> float:
+    """The lowest value that images before these centroids may have had."""
+    return float(min(centroids.min(), 0.0))
+
+
+def _sum_of_tones(
+    images: FloatArray, weights: FloatArray, labels: IntArray, n_clusters: int
+) -> FloatArray:
+    """`Sums.tone` of some images."""
+    parts = slices(len(images), STANDARDIZED_AT_ONCE // images[0].size)
+    tones = [np.stack(Tone.of(images[part])) for part in parts]
+    means, contrasts = np.concatenate(tones, axis=1)
+    sums = np.zeros((3, n_clusters, images.shape[1]))
+    columns = np.ones_like(means), means, contrasts
+    for total, column in zip(sums, columns, strict=True):
+        np.add.at(total, labels, weights[:, None] * column)
+    return sums
+
+
+def _own_tone(centroids: FloatArray, weights: FloatArray) -> FloatArray:
+    """`Sums.tone` of images of that weight, per cluster, with the tone of their centroid."""
+    tone = Tone.of(centroids)
+    columns = np.ones_like(tone.means), tone.means, tone.contrasts
+    return weights[:, None] * np.stack(columns)
+
+
+def _mean_tone(sums: Sums) -> Tone:
+    weights, means, contrasts = sums.tone
+    weights = np.where(weights > 0, weights, 1.0)
+    return Tone(means / weights, contrasts / weights)
+
+
 @njit(nogil=True, cache=True)
 def _add_in_order(sums, pictures, labels, weights):
     for i in range(pictures.shape[0]):
@@ -216,4 +386,15 @@ def _add_in_order(sums, pictures, labels, weights):
             row[p] += weight * pictures[i, p]
 
 
-RULES: dict[str, UpdateRule] = {"mean": _Mean(), "least-squares": _LeastSquares()}
+AFFINE = AffineIntensity()
+RULES: dict[tuple[IntensityName, str], UpdateRule] = {
+    ("fixed", "mean"): _Mean(),
+    ("fixed", "least-squares"): _LeastSquares(),
+    ("affine", "mean"): _MatchedMean(),
+    ("affine", "least-squares"): _MatchedLeastSquares(),
+}
+
+
+def rule_of(measure: Measure) -> UpdateRule:
+    """How the centroids of a measure are updated."""
+    return RULES[measure.intensity.name, measure.centroid_update]

@@ -27,7 +27,7 @@ from scipy import linalg
 from dikmeans._typing import FloatArray
 from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Clustering, Dataset
-from dikmeans.registration.measure import Measure, energies_of
+from dikmeans.registration.measure import Measure
 
 # Mean cost of the deformation, as a part of the mean squared residual.
 DEFORMATION_SHARE = 0.5
@@ -56,7 +56,7 @@ def learn_deformation_prior(
     fit, n_clusters = dataset.local_fit(measure, clustering), len(clustering.centroids)
     labels, all_weights = fit.labels, fit.weights
     bending = measure.penalty(fit.own_deltas, labels)
-    residual = fit.own_costs / energies_of(fit.images) - bending
+    residual = fit.own_costs / measure.intensity.energies(fit.images) - bending
     deltas = fit.own_deltas.reshape(len(labels), -1).astype(float)
     covariances = np.zeros((n_clusters, deltas.shape[1], deltas.shape[1]))
     totals = weight_per_cluster(labels, all_weights, n_clusters)

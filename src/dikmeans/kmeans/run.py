@@ -26,6 +26,7 @@ from dikmeans.kmeans.schedule import Phase, PhaseKind, Prior, Schedule
 from dikmeans.kmeans.seeding import SEEDINGS
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.kmeans.swaps import SwapState, swap_moves
+from dikmeans.registration.intensity import INTENSITIES
 from dikmeans.registration.measure import Measure
 from dikmeans.registration.specification import MeasureSpec
 
@@ -217,9 +218,11 @@ class Run:
 
     def _begin(self) -> RunState:
         if isinstance(self._init, str):
-            images = self.sample.local().images
+            images, weights = self.sample.local()
+            prepare = INTENSITIES[self._spec.intensity].prepare
+            compared = Dataset.in_memory(prepare(images), weights)
             n_clusters = self.schedule.n_clusters
-            centroids = images[SEEDINGS[self._init](self.sample, n_clusters, self._rng)]
+            centroids = images[SEEDINGS[self._init](compared, n_clusters, self._rng)]
         else:
             centroids = self._init.astype(self.dataset.dtype)
         if self._spec.unit_norm:

@@ -37,8 +37,8 @@ def pairwise_cost(
     n_jobs : int, default=-1
         Threads; -1 for all available cores, see `dikmeans.parallel.cores`.
     **measure
-        ``warp``, ``landmarks``, ``smoothness``, ``direction``, ``border``, ``solver``: the measure;
-        see `dikmeans.registration.MeasureSpec`.
+        ``warp``, ``landmarks``, ``smoothness``, ``direction``, ``border``, ``intensity``,
+        ``solver``: the measure; see `dikmeans.registration.MeasureSpec`.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def align(x: ArrayLike, centroid: ArrayLike, **measure: Unpack[MeasureOptions]) 
     ----------
     x, centroid : arrays of shape (rows, columns) or (rows, columns, channels)
     **measure
-        ``warp``, ``landmarks``, ``smoothness``, ``direction``, ``border``, ``solver``: the measure;
-        see `dikmeans.registration.MeasureSpec`. With direction "image-to-centroid" `x` is warped,
+        ``warp``, ``landmarks``, ``smoothness``, ``direction``, ``border``, ``intensity``,
+        ``solver``: the measure; see `dikmeans.registration.MeasureSpec`. With direction "image-to-centroid" `x` is warped,
         with "centroid-to-image" `centroid` is.
 
     Returns

@@ -1,14 +1,18 @@
-"""The measure without a warp: the squared Euclidean distance, exact and in double precision."""
+"""The measure without a warp: exact and in double precision.
+
+It is the squared Euclidean distance, or, where light and contrast are solved for, the distance
+after the best gain and offset of the image.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.registration.batches import BATCH_PIXELS
+from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
 from dikmeans.registration.warps import Border, Warp
 
@@ -23,10 +27,12 @@ class EuclideanMeasure:
     warp : NoWarp
     direction : {"image-to-centroid", "centroid-to-image"}
         Only tells which of two unmoved pictures counts as the warped one.
-    border : {"zero", "edge"}
+    border : {"zero", "edge", "rim"}
         Without effect: nothing outside a picture is ever looked at.
     unit_norm : bool, default=False
         Whether centroids are constrained to unit norm.
+    intensity : Intensity, optional
+        How light and contrast count; by default as they are.
     """
 
     needs_pixel_variance = True
@@ -36,12 +42,19 @@ class EuclideanMeasure:
     centroid_update: Literal["mean", "least-squares"] = "mean"
 
     def __init__(
-        self, warp: Warp, *, direction: Direction, border: Border = "zero", unit_norm: bool = False
+        self,
+        warp: Warp,
+        *,
+        direction: Direction,
+        border: Border = "zero",
+        unit_norm: bool = False,
+        intensity: Intensity | None = None,
     ):
         self.warp = warp
         self.direction: Direction = direction
         self.border: Border = border
         self.unit_norm = unit_norm
+        self.intensity = intensity or FixedIntensity()
 
     @property
     def dtype(self) -> DType:
@@ -51,8 +64,8 @@ class EuclideanMeasure:
     def bank(
         self, centroids: FloatArray, *, warm: bool = False, columns: IntArray | None = None
     ) -> FloatArray:
-        """The centroids as they are: nothing needs to be prepared."""
-        return centroids
+        """The centroids as they are compared."""
+        return self.intensity.prepare(centroids)
 
     def align(
         self,
@@ -63,12 +76,9 @@ class EuclideanMeasure:
         keep: IntArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
-        """Squared distances of every image to every centroid."""
+        """The cost of every image to every centroid."""
         n, k = len(images), len(bank)
-        center = bank.mean(axis=0)  # pictures far from zero would lose precision to rounding
-        costs = euclidean_distances(
-            (images - center).reshape(n, -1), (bank - center).reshape(k, -1), squared=True
-        )
+        costs = self.intensity.distances(self.intensity.prepare(images), bank)
         return PairFits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
 
     def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:

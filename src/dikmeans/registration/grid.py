@@ -10,8 +10,8 @@ The conventions of the whole package, written once:
 * **Who is warped onto whom.** Warping is *backward*: the pixel of the result at frame point ``p``
   takes the value of the source picture at ``F(p)``. The *template* is the picture that is sampled
   (and so gets warped), the *target* the one it is compared with, pixel by pixel.
-* **Outside.** A template is zero beyond its border (``border="zero"``) or continues its edge pixels
-  (``border="edge"``).
+* **Outside.** A template is zero beyond its border (``border="zero"``), continues its edge pixels
+  (``border="edge"``), or has their mean everywhere (``border="rim"``).
 * **Flat axes.** Along an axis of fewer than four pixels there is nothing to deform: such an axis is
   *flat*, it has scale zero, and nothing moves along it. Pictures of one row are signals.
 """

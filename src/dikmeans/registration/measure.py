@@ -6,7 +6,9 @@ r"""What a measure is: the cost between images and centroids, found by warping o
 
 for ``direction="image-to-centroid"``, the paper's; for ``"centroid-to-image"`` the centroid is the
 one that is warped, :math:`\| \mathrm{warp}(\mu; \nu) - x \|^2`. Without a warp it is the squared
-Euclidean distance. `dikmeans.registration.warped_measure` has the penalty :math:`Q`.
+Euclidean distance. `dikmeans.registration.warped_measure` has the penalty :math:`Q`. With
+``intensity="affine"`` the warped picture gets the gain and offset that fit best, and costs have no
+unit; `dikmeans.registration.intensity` has the formulas.
 
 The algorithm in `dikmeans.kmeans` knows no more of a measure than the protocol below.
 """
@@ -17,14 +19,12 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from dikmeans._typing import Array, DType, FloatArray, IntArray
+from dikmeans._typing import DType, FloatArray, IntArray
+from dikmeans.registration.intensity import Intensity
 from dikmeans.registration.warps import Border, Warp
 
 Direction = Literal["centroid-to-image", "image-to-centroid"]
 DIRECTIONS: tuple[Direction, ...] = ("image-to-centroid", "centroid-to-image")
-
-# An image of less energy counts as black: its inverse would not leave room in single precision.
-BLACK = 1e-30
 
 Bank: TypeAlias = Any
 """Centroids as a measure has prepared them: only the measure that made one looks into it."""
@@ -82,8 +82,10 @@ class Measure(Protocol):
         The family of warps.
     direction : {"image-to-centroid", "centroid-to-image"}
         Which of the two is warped.
-    border : {"zero", "edge"}
+    border : {"zero", "edge", "rim"}
         What lies outside a picture.
+    intensity : Intensity
+        How light and contrast count.
     unit_norm : bool
         Whether centroids are constrained to unit norm.
     centroid_update : {"mean", "least-squares"}
@@ -99,6 +101,7 @@ class Measure(Protocol):
     warp: Warp
     direction: Direction
     border: Border
+    intensity: Intensity
     unit_norm: bool
     centroid_update: Literal["mean", "least-squares"]
     needs_pixel_variance: bool
@@ -176,10 +179,3 @@ class Measure(Protocol):
 
     def stop_reason(self, change: Change, tol: float) -> str:
         """Why no further iteration is worth its time; empty if one is."""
-
-
-def energies_of(images: Array) -> FloatArray:
-    """Squared norm of each image (n, C, rows, columns), the unit of its costs; 1 if black."""
-    energies = np.einsum("ncij,ncij->n", images, images, dtype=np.float64)
-    energies[energies < BLACK] = 1.0
-    return energies

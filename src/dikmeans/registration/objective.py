@@ -10,6 +10,9 @@ where :math:`T` is the template, :math:`G` the target, :math:`r` their differenc
 gain (one over the image's energy, so that scaling all pictures changes nothing). The warp is linear
 in its parameters, so the gradient is two passes with the constant matrix :math:`\Phi` around one
 pass over the pixels; nothing is stored but a few rows of pixels.
+
+Where light and contrast are solved for (`dikmeans.registration.intensity`), the pass over the
+pixels becomes two: sums, and with the gain and offset that follow from them the residual.
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ import numpy as np
 from numba import njit
 
 from dikmeans._typing import FloatArray, IntArray
+from dikmeans.registration.intensity import GAIN_WEIGHT
 from dikmeans.registration.sampling import FAST, Sampler, gather, locate, split
 
 N_WORK_ROWS = 8
+NO_NORMS = np.empty((0, 0), np.float32)
 
 
 class Pairs(NamedTuple):
@@ -35,6 +40,9 @@ class Pairs(NamedTuple):
     template_of, target_of, centroid_of : int64 arrays of shape (n_pairs,)
         Which pictures make the pair, and which centroid's curvature belongs to it.
     gain : float32 array of shape (n_pairs,)
+    template_norms, target_norms : float32 arrays of shape (n_templates, C) and (n_targets, C)
+        Norms of the channels without their means, where light and contrast are solved for; targets
+        have mean zero then. Empty where they are not.
     """
 
     templates: FloatArray
@@ -43,6 +51,8 @@ class Pairs(NamedTuple):
     target_of: IntArray
     centroid_of: IntArray
     gain: FloatArray
+    template_norms: FloatArray = NO_NORMS
+    target_norms: FloatArray = NO_NORMS
 
     def subset(self, chosen: IntArray) -> Pairs:
         """The pairs at the indices `chosen`."""
@@ -99,6 +109,49 @@ def residual(corners, rows, columns, target, gain, first, slopes):
             slopes[0, p] += r * down
             slopes[1, p] += r * across
     return gain * cost
+
+
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+def matched_residual(corners, rows, columns, target, gain, norms, first, slopes):
+    """`residual` after the best gain and offset; `norms` are those of template and target.
+
+    Values and slopes at the pixels replace three of the `corners`.
+    """
+    total = square = product = np.float32(0)
+    n_pixels = target.shape[0]
+    for p in range(n_pixels):
+        a, b, c, d = corners[0, p], corners[1, p], corners[2, p], corners[3, p]
+        fy, fx = rows[p], columns[p]
+        upper_step, lower_step = b - a, d - c
+        upper = a + fx * upper_step
+        down = c + fx * lower_step - upper
+        value = upper + fy * down
+        corners[0, p] = value
+        corners[1, p] = down
+        corners[2, p] = upper_step + fy * (lower_step - upper_step)
+        total += value
+        square += value * value
+        product += value * target[p]
+    weight, zero, one = np.float32(GAIN_WEIGHT), np.float32(0), np.float32(1)
+    template_norm, target_norm = norms
+    mean = total / np.float32(n_pixels)
+    below = max(square - total * mean, zero) + weight * template_norm * template_norm
+    contrast = one
+    if below > zero:
+        contrast = max((product + weight * template_norm * target_norm) / below, zero)
+    cost, steepness = zero, gain * contrast
+    for p in range(n_pixels):
+        r = contrast * (corners[0, p] - mean) - target[p]
+        cost += r * r
+        r *= steepness
+        if first:
+            slopes[0, p] = r * corners[1, p]
+            slopes[1, p] = r * corners[2, p]
+        else:
+            slopes[0, p] += r * corners[1, p]
+            slopes[1, p] += r * corners[2, p]
+    excess = contrast * template_norm - target_norm
+    return gain * (cost + weight * excess * excess)
 
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
@@ -164,7 +217,16 @@ def evaluate(problem, pairs, pair, delta, gradient, work, cells):
     cost = np.float32(0)
     for c in range(template.shape[0]):
         gather(template[c], problem.sampler.width, cells, corners)
-        cost += residual(corners, rows, columns, target[c], pairs.gain[pair], c == 0, slopes)
+        if pairs.template_norms.size:
+            norms = (
+                pairs.template_norms[pairs.template_of[pair], c],
+                pairs.target_norms[pairs.target_of[pair], c],
+            )
+            cost += matched_residual(
+                corners, rows, columns, target[c], pairs.gain[pair], norms, c == 0, slopes
+            )
+        else:
+            cost += residual(corners, rows, columns, target[c], pairs.gain[pair], c == 0, slopes)
     project(problem.sampler, slopes, gradient)
     return cost + add_penalty(problem.penalties[pairs.centroid_of[pair]], delta, gradient)
 

@@ -12,7 +12,8 @@ from scipy import ndimage
 
 from dikmeans._typing import FloatArray
 from dikmeans.registration.grid import Grid
-from dikmeans.registration.sampling import PAD_MODES
+from dikmeans.registration.sampling import PAD_MODES, outside_level
+from dikmeans.registration.warps import Border
 
 # Smoothing, in pixels of the finer level, of an axis that is halved and of one that is not.
 SIGMA_HALVED, SIGMA_KEPT = 1.5, 0.75
@@ -39,16 +40,21 @@ def pyramid_grids(shape: tuple[int, int]) -> tuple[Grid, ...]:
 
 
 def build_pyramid(
-    pictures: FloatArray, grids: tuple[Grid, ...], border: str
+    pictures: FloatArray, grids: tuple[Grid, ...], border: Border
 ) -> tuple[FloatArray, ...]:
     """Pictures (n, C, rows, columns) on each of `grids`, finest first."""
     levels = [pictures]
     for grid in grids[1:]:
-        levels.append(_low_pass(levels[-1], grid.shape, border))
+        finer = levels[-1]
+        outside = outside_level(finer, border)
+        if outside is None:
+            levels.append(_low_pass(finer, grid.shape, border))
+        else:
+            levels.append(_low_pass(finer - outside, grid.shape, "zero") + outside)
     return tuple(levels)
 
 
-def _low_pass(pictures: FloatArray, shape: tuple[int, int], border: str) -> FloatArray:
+def _low_pass(pictures: FloatArray, shape: tuple[int, int], border: Border) -> FloatArray:
     mode = {"zero": "constant", "edge": "nearest"}[border]
     for axis in (2, 3):
         length, wanted = pictures.shape[axis], shape[axis - 2]
@@ -61,7 +67,7 @@ def _low_pass(pictures: FloatArray, shape: tuple[int, int], border: str) -> Floa
     return pictures
 
 
-def _halve(pictures: FloatArray, axis: int, border: str) -> FloatArray:
+def _halve(pictures: FloatArray, axis: int, border: Border) -> FloatArray:
     """Mean of neighboring pixels along `axis`; an odd one out is paired with the outside."""
     if pictures.shape[axis] % 2:
         width = [(0, 0)] * pictures.ndim

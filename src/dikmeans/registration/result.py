@@ -12,7 +12,8 @@ from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.images import from_channels_first
 from dikmeans.registration.batches import align_images
 from dikmeans.registration.inverse import inverse_grid
-from dikmeans.registration.measure import Measure, energies_of
+from dikmeans.registration.intensity import Match
+from dikmeans.registration.measure import Measure
 from dikmeans.registration.solvers import Status
 from dikmeans.registration.warps import Warp
 
@@ -58,17 +59,21 @@ class Alignment:
     parameters : array of shape (n_basis, 2)
         nu: of a spline, where each landmark goes, as (row, column) in the frame.
     warped : array
-        The warped picture: the image, or with direction "centroid-to-image" the centroid.
+        The warped picture: the image, or with direction "centroid-to-image" the centroid; with the
+        gain and offset of each channel.
     target : array
         The picture it was warped onto.
     residual : array
         `warped` minus `target`.
+    gain, offset : arrays of shape (channels,)
+        What the warped picture was multiplied by, and what was added then: 1 and 0 unless the
+        measure has ``intensity="affine"``.
     grid : array of shape (rows, columns, 2)
         The deformed grid: for each pixel of `warped` the place, as (row, column) in pixels, of the
         original picture where its value comes from.
     aligned : array
-        The image in the frame of its centroid: `warped`, or with direction "centroid-to-image" the
-        image carried back by the inverse of the warp.
+        The image in the frame of its centroid, in its own light: warped, or with direction
+        "centroid-to-image" carried back by the inverse of the warp.
     aligned_grid : array of shape (rows, columns, 2)
         For each pixel of `aligned` its place in the image, as (row, column) in pixels.
     folded : float
@@ -86,6 +91,8 @@ class Alignment:
     warped: FloatArray
     target: FloatArray
     residual: FloatArray
+    gain: FloatArray
+    offset: FloatArray
     grid: FloatArray
     aligned: FloatArray
     aligned_grid: FloatArray
@@ -115,6 +122,7 @@ class Alignments:
     status : int8 array of shape (N,)
         Values of `dikmeans.registration.Status`.
     image, warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
+    gain, offset : arrays of shape (N, channels)
     grid, aligned_grid : arrays of shape (N, rows, columns, 2)
     folded, bending_cost : arrays of shape (N,)
     """
@@ -148,6 +156,8 @@ class Alignments:
             warped=one.warped[0],
             target=one.target[0],
             residual=one.residual[0],
+            gain=one.gain[0],
+            offset=one.offset[0],
             grid=one.grid[0],
             aligned=one.aligned[0],
             aligned_grid=one.aligned_grid[0],
@@ -235,19 +245,42 @@ class Alignments:
         """The images as the measure saw them: preprocessed, if the model does that."""
         return from_channels_first(self._images, self._shape)
 
+    @property
+    def _image_is_warped(self) -> bool:
+        return self._measure.direction == "image-to-centroid"
+
+    @cached_property
+    def _rendered(self) -> FloatArray:
+        """The warped pictures (N, C, rows, columns) before gain and offset."""
+        if self._image_is_warped:
+            return self._measure.render(self._images, np.arange(len(self)), self._deltas)
+        return self._measure.render(self._centroids, self.prototypes, self._deltas)
+
+    @cached_property
+    def _match(self) -> Match:
+        centroids = self._centroids[self.prototypes]
+        pair = (self._images, centroids) if self._image_is_warped else (centroids, self._images)
+        return self._measure.intensity.match(self._rendered, *pair)
+
+    @property
+    def gain(self) -> FloatArray:
+        """What each channel of the warped pictures was multiplied by."""
+        return self._match.gains
+
+    @property
+    def offset(self) -> FloatArray:
+        """What was added to each channel of the warped pictures after that."""
+        return self._match.offsets
+
     @cached_property
     def warped(self) -> FloatArray:
-        """The warped pictures."""
-        image_is_warped = self._measure.direction == "image-to-centroid"
-        pictures = self._images if image_is_warped else self._centroids
-        which = np.arange(len(self)) if image_is_warped else self.prototypes
-        return from_channels_first(self._measure.render(pictures, which, self._deltas), self._shape)
+        """The warped pictures, with their gains and offsets."""
+        return from_channels_first(self._match.apply(self._rendered), self._shape)
 
     @cached_property
     def target(self) -> FloatArray:
         """What each was warped onto."""
-        image_is_warped = self._measure.direction == "image-to-centroid"
-        pictures = self._centroids[self.prototypes] if image_is_warped else self._images
+        pictures = self._centroids[self.prototypes] if self._image_is_warped else self._images
         return from_channels_first(pictures, self._shape)
 
     @cached_property
@@ -263,15 +296,15 @@ class Alignments:
     @cached_property
     def aligned_grid(self) -> FloatArray:
         """Where, in pixels of the images, the pixels of `aligned` come from."""
-        if self._measure.direction == "image-to-centroid":
+        if self._image_is_warped:
             return self.grid
         return inverse_grid(self.warp, self.parameters)
 
     @cached_property
     def aligned(self) -> FloatArray:
-        """The images in the frames of their centroids."""
-        if self._measure.direction == "image-to-centroid":
-            return self.warped
+        """The images in the frames of their centroids, in their own light."""
+        if self._image_is_warped:
+            return from_channels_first(self._rendered, self._shape)
         return from_channels_first(
             self._measure.render_at(self._images, self.aligned_grid), self._shape
         )
@@ -285,4 +318,5 @@ class Alignments:
     @cached_property
     def bending_cost(self) -> FloatArray:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
-        return self._measure.penalty(self._deltas, self.prototypes) * energies_of(self._images)
+        energies = self._measure.intensity.energies(self._images)
+        return self._measure.penalty(self._deltas, self.prototypes) * energies

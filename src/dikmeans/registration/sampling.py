@@ -1,7 +1,7 @@
 """Rendering: the value of a picture between its pixels, by bilinear interpolation.
 
-A template is padded by two pixels on each side before it is sampled, with zeros or with its own
-edge pixels, and coordinates are clamped into the padded picture. Every sample then has four
+A template is padded by two pixels on each side before it is sampled, with zeros, with its own edge
+pixels or with their mean, and coordinates are clamped into the padded picture. Every sample then has four
 neighbors and is taken without a branch, and value and slope are right outside the picture too: a
 point further than one pixel away lies between two equal rows, where the slope is zero.
 
@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from dikmeans._typing import FloatArray
-from dikmeans.registration.grid import Grid
+from dikmeans._typing import BoolArray, FloatArray
+from dikmeans.registration.grid import MIN_LIVE_LENGTH, Grid
 from dikmeans.registration.warps import Border, Warp
 
 PADDING = 2
-PAD_MODES = {"zero": "constant", "edge": "edge"}
+PAD_MODES = {"zero": "constant", "edge": "edge", "rim": "constant"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
@@ -72,8 +72,33 @@ def make_sampler(warp: Warp, grid: Grid) -> Sampler:
 def pad(pictures: FloatArray, border: Border) -> FloatArray:
     """Templates ready to be sampled: (n, C, rows, columns) to (n, C, padded pixels), float32."""
     width = [(0, 0), (0, 0), (PADDING, PADDING), (PADDING, PADDING)]
+    outside = outside_level(pictures, border)
+    if outside is not None:
+        pictures = pictures - outside
     padded = np.pad(pictures, width, mode=PAD_MODES[border])  # type: ignore[call-overload]
+    if outside is not None:
+        padded += outside
     return np.ascontiguousarray(padded.reshape(*pictures.shape[:2], -1), dtype=np.float32)
+
+
+def outside_level(pictures: FloatArray, border: Border) -> FloatArray | None:
+    """What lies outside pictures if it is the mean of their edge pixels: (n, C, 1, 1), or None."""
+    if border != "rim":
+        return None
+    means = pictures[:, :, rim(pictures.shape[2:])].mean(axis=2, dtype=np.float64)
+    return means[..., None, None].astype(pictures.dtype)
+
+
+def rim(shape: tuple[int, ...]) -> BoolArray:
+    """Which pixels of a picture of `shape` (rows, columns) are edge pixels.
+
+    Those at the ends of the axes along which something can move; all, if there is no such axis.
+    """
+    is_edge = np.zeros(shape, bool)
+    for axis, length in enumerate(shape):
+        if length >= MIN_LIVE_LENGTH:
+            np.moveaxis(is_edge, axis, 0)[[0, -1]] = True
+    return is_edge if is_edge.any() else ~is_edge
 
 
 def padded_shape(pictures: FloatArray) -> tuple[int, int]:
@@ -83,12 +108,12 @@ def padded_shape(pictures: FloatArray) -> tuple[int, int]:
 
 
 def unpad(padded: FloatArray, border: Border) -> FloatArray:
-    """The adjoint of padding: drop what fell outside, or add it to the nearest edge pixel.
+    """The adjoint of padding: drop what fell outside, or add it to the edge pixels it came from.
 
     Parameters
     ----------
     padded : array of shape (n, C, padded rows, padded columns)
-    border : {"zero", "edge"}
+    border : {"zero", "edge", "rim"}
     """
     if border == "edge":
         padded = padded.copy()
@@ -96,8 +121,12 @@ def unpad(padded: FloatArray, border: Border) -> FloatArray:
             along = np.moveaxis(padded, axis, 0)  # a view
             along[PADDING] += along[:PADDING].sum(axis=0)
             along[-PADDING - 1] += along[-PADDING:].sum(axis=0)
-    inner = slice(PADDING, -PADDING)
-    return padded[:, :, inner, inner]
+    inner = padded[:, :, PADDING:-PADDING, PADDING:-PADDING]
+    if border == "rim":
+        is_edge = rim(inner.shape[2:])
+        outside = padded.sum(axis=(2, 3)) - inner.sum(axis=(2, 3))
+        inner = inner + (outside / is_edge.sum())[..., None, None] * is_edge
+    return inner
 
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)

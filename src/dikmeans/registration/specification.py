@@ -12,6 +12,7 @@ import numpy as np
 from dikmeans._typing import FloatArray, ImageShape
 from dikmeans.parameters import InvalidParameterError, Number
 from dikmeans.registration.euclidean_measure import EuclideanMeasure
+from dikmeans.registration.intensity import INTENSITIES, IntensityName
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
 from dikmeans.registration.sampling import PAD_MODES
 from dikmeans.registration.solvers import Solver, resolve_solver
@@ -34,6 +35,7 @@ class MeasureOptions(TypedDict, total=False):
     smoothness: float
     direction: Direction
     border: Border
+    intensity: IntensityName
     solver: str | Solver
 
 
@@ -52,12 +54,19 @@ class MeasureSpec:
         Weight of the bending energy, in units of the image's energy; 0 leaves the warp free.
     direction : {"centroid-to-image", "image-to-centroid"}
         Which of the two is warped. The paper warps the image.
-    border : {"zero", "edge"}
-        What lies outside a picture: zeros, or its edge pixels continued.
+    border : {"zero", "edge", "rim"}
+        What lies outside a picture: zeros, its edge pixels continued, or their mean. With
+        ``intensity="affine"`` zeros have no meaning, and "zero" is "rim".
+    intensity : {"fixed", "affine"}
+        Whether the values of pictures count as they are, or every channel of the warped picture
+        gets the gain and the offset that fit best. The cost then does not depend on light and
+        contrast of either picture, and has no unit: from 0 to about 1. See
+        `dikmeans.registration.intensity`.
     solver : {"quasi-newton", "adam"} or Solver
         How, and on which device, the best warp is found.
     unit_norm : bool
-        Whether centroids are constrained to unit norm.
+        Whether centroids are constrained to unit norm; without effect with ``intensity="affine"``,
+        which does not see their norm.
     """
 
     warp: WarpName = "tps"
@@ -65,6 +74,7 @@ class MeasureSpec:
     smoothness: float = DEFAULT_SMOOTHNESS
     direction: Direction = DEFAULT_DIRECTION
     border: Border = "zero"
+    intensity: IntensityName = "fixed"
     solver: str | Solver = "quasi-newton"
     unit_norm: bool = False
 
@@ -102,6 +112,11 @@ class MeasureSpec:
             raise InvalidParameterError("direction", self.direction, ", ".join(DIRECTIONS))
         if self.border not in tuple(PAD_MODES):  # a list cannot be looked up in a dict
             raise InvalidParameterError("border", self.border, ", ".join(PAD_MODES))
+        if self.intensity not in tuple(INTENSITIES):
+            raise InvalidParameterError("intensity", self.intensity, ", ".join(INTENSITIES))
+        intensity = INTENSITIES[self.intensity]
+        border = intensity.border(self.border)
+        unit_norm = self.unit_norm and intensity.name == "fixed"
         family = make_warp(self.warp, (shape[0], shape[1]), self.landmarks)
         solver = resolve_solver(self.solver)
         make: Callable[..., WarpedMeasure] = WarpedMeasure
@@ -114,15 +129,20 @@ class MeasureSpec:
             make = partial(TorchMeasure, device=device)
         if family.name == "none":  # too little work to be worth the way to a device
             return EuclideanMeasure(
-                family, direction=self.direction, border=self.border, unit_norm=self.unit_norm
+                family,
+                direction=self.direction,
+                border=border,
+                unit_norm=unit_norm,
+                intensity=intensity,
             )
         return make(
             family,
             smoothness=float(self.smoothness),
             direction=self.direction,
-            border=self.border,
+            border=border,
             solver=solver,
-            unit_norm=self.unit_norm,
+            unit_norm=unit_norm,
+            intensity=intensity,
             precision=precision,
         )
 

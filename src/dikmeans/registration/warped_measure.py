@@ -1,8 +1,8 @@
 r"""The measure under affine maps and thin-plate splines, with its solver, on pictures of one shape.
 
 The penalty of a warp is the quadratic form :math:`\delta^T Q\,\delta` in units of the image's
-energy :math:`\|x\|^2` (which is 1 after preprocessing), so that pictures with values up to 255 and
-pictures with values up to 1 are treated alike. Without a learned deformation prior it is
+energy :math:`\|x\|^2` (which is 1 after preprocessing, and where light and contrast are solved for),
+so that pictures with values up to 255 and pictures with values up to 1 are treated alike. Without a learned deformation prior it is
 
 .. math::
     Q = \lambda\,(\mathrm{bending} + \varepsilon\,\mathrm{displacement}),
@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
-
 import numpy as np
 
 from dikmeans._typing import BoolArray, DType, FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
-from dikmeans.registration.measure import Change, Direction, PairFits, energies_of
+from dikmeans.registration.intensity import FixedIntensity, Intensity
+from dikmeans.registration.measure import Change, Direction, PairFits
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
 from dikmeans.registration.pyramid import build_pyramid, pyramid_grids
 from dikmeans.registration.sampling import (
@@ -77,6 +77,8 @@ class WarpedMeasure:
     solver : Solver
     unit_norm : bool, default=False
         Whether centroids are constrained to unit norm.
+    intensity : Intensity, optional
+        How light and contrast count; by default as they are.
     precision : array of shape (K, 2 n_basis, 2 n_basis), optional
         A learned penalty :math:`Q_k` for each centroid, in place of smoothness times bending.
         Parameters of rows come before those of columns.
@@ -96,6 +98,7 @@ class WarpedMeasure:
         border: Border,
         solver: Solver,
         unit_norm: bool = False,
+        intensity: Intensity | None = None,
         precision: FloatArray | None = None,
     ):
         self.warp = warp
@@ -104,6 +107,7 @@ class WarpedMeasure:
         self.border: Border = border
         self.solver = solver
         self.unit_norm = unit_norm
+        self.intensity = intensity or FixedIntensity()
         self.centroid_update = "mean" if direction == "image-to-centroid" else "least-squares"
         self._grids = pyramid_grids(warp.grid.shape)
         affine = Affine(warp.grid.shape)
@@ -178,7 +182,7 @@ class WarpedMeasure:
         self, centroids: FloatArray, *, warm: bool = False, columns: IntArray | None = None
     ) -> CentroidBank:
         """Centroids on all pyramid levels, with the curvature that the solver starts from."""
-        centroids = np.ascontiguousarray(centroids, dtype=np.float32)
+        centroids = self.intensity.prepare(np.ascontiguousarray(centroids, dtype=np.float32))
         stages = self._warm if warm else (*self._cold, *self._warm)
         grids = self._grids[: 1 + max(stage.level for stage in stages)]
         levels = build_pyramid(centroids, grids, self.border)
@@ -200,7 +204,7 @@ class WarpedMeasure:
         prune: float = np.inf,
     ) -> PairFits:
         """Align every image with every centroid: coarse to fine, or from a warm start."""
-        images = np.ascontiguousarray(images, dtype=np.float32)
+        images = self.intensity.prepare(np.ascontiguousarray(images, dtype=np.float32))
         descent = _Descent(self, images, bank, start)
         if start is None:
             descent.run_cold(self._cold, prune)
@@ -321,7 +325,7 @@ class _Descent:
         start: FloatArray | None,
     ):
         self._measure, self._images, self._bank = measure, images, bank
-        self._energies = energies_of(images)
+        self._energies = measure.intensity.energies(images)
         self._shape = len(images), len(bank.pictures)
         n_pairs = len(images) * len(bank.pictures)
         if start is None:
@@ -350,8 +354,7 @@ class _Descent:
         No cost of a refined pair exceeds that of the identity.
         """
         active, sharp = self._active, self._sharp
-        unmoved = np.empty(len(active), np.float32)
-        unmoved_costs(sharp.subset(active), self._measure.warp.grid.shape, PADDING, unmoved)
+        unmoved = self._unmoved_costs(sharp.subset(active))
         astray = active[unmoved < self._costs[active]]
         if len(astray):
             self._deltas[astray] = 0
@@ -362,6 +365,15 @@ class _Descent:
             self._bank.problems[0, False], sharp.subset(pruned), self._deltas[pruned]
         )
         self._status[pruned] = Status.PRUNED
+
+    def _unmoved_costs(self, sharp: Pairs) -> FloatArray:
+        """Cost of pairs of sharp pictures at the identity."""
+        costs = np.empty(len(sharp.gain), np.float32)
+        if sharp.template_norms.size:  # gain and offset must be solved for: evaluated as any warp
+            deltas = np.zeros((len(costs), 2, self._measure.n_basis), np.float32)
+            return self._measure.evaluate(self._bank.problems[0, False], sharp, deltas)
+        unmoved_costs(sharp, self._measure.warp.grid.shape, PADDING, costs)
+        return costs
 
     def run_warm(self, stages: tuple[Stage, ...], keep: IntArray | None, prune: float) -> None:
         """Refine the promising pairs, and each image's `keep`, on the sharp pictures alone."""
@@ -400,6 +412,9 @@ class _Descent:
         image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
         image_is_warped = self._measure.direction == "image-to-centroid"
         templates, targets = (images, centroids) if image_is_warped else (centroids, images)
+        (templates, template_norms), (targets, target_norms) = map(
+            self._measure.intensity.level, (templates, targets)
+        )
         return Pairs(
             templates=pad(templates, self._measure.border),
             targets=np.ascontiguousarray(targets.reshape(*targets.shape[:2], -1)),
@@ -407,6 +422,8 @@ class _Descent:
             target_of=centroid_of if image_is_warped else image_of,
             centroid_of=centroid_of,
             gain=(1 / self._energies[image_of]).astype(np.float32),
+            template_norms=template_norms,
+            target_norms=target_norms,
         )
 
     def _near_best(self, prune: float) -> BoolArray:

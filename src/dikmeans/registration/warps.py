@@ -28,7 +28,7 @@ from dikmeans._typing import FloatArray
 from dikmeans.parameters import InvalidParameterError
 from dikmeans.registration.grid import Grid
 
-Border = Literal["zero", "edge"]
+Border = Literal["zero", "edge", "rim"]
 """What lies outside a picture: zeros, or its edge pixels continued."""
 
 MIN_LANDMARKS, MAX_LANDMARKS, AUTO_LANDMARKS = 2, 12, 4

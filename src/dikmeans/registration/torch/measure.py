@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from dikmeans._typing import FloatArray, IntArray
+from dikmeans.registration.intensity import Intensity
 from dikmeans.registration.measure import Direction
 from dikmeans.registration.objective import Pairs, Problem
 from dikmeans.registration.sampling import pad
@@ -50,7 +51,7 @@ class TorchMeasure(WarpedMeasure):
     ----------
     warp : Warp
     device : torch.device
-    smoothness, direction, border, solver, unit_norm, precision
+    smoothness, direction, border, solver, unit_norm, intensity, precision
         As for `WarpedMeasure`.
     """
 
@@ -66,6 +67,7 @@ class TorchMeasure(WarpedMeasure):
         border: Border,
         solver: Solver,
         unit_norm: bool = False,
+        intensity: Intensity | None = None,
         precision: FloatArray | None = None,
     ):
         super().__init__(
@@ -75,6 +77,7 @@ class TorchMeasure(WarpedMeasure):
             border=border,
             solver=solver,
             unit_norm=unit_norm,
+            intensity=intensity,
             precision=precision,
         )
         self.device = device

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import torch
 
+from dikmeans.registration.intensity import GAIN_WEIGHT
 from dikmeans.registration.objective import Pairs, Problem
 from dikmeans.registration.torch.sampling import DeviceSampler, Templates, n_slots, upload
 
@@ -37,6 +38,11 @@ class Slots:
         self._target_of = upload(pairs.target_of, device)
         self._gain_of = upload(pairs.gain, device)
         self.centroid_of = upload(pairs.centroid_of, device)
+        # where light and contrast are solved for: norms (n_pairs, C) of the channels
+        self._is_matched = pairs.template_norms.size > 0
+        if self._is_matched:
+            self._template_norm_of = upload(pairs.template_norms[pairs.template_of], device)
+            self._target_norm_of = upload(pairs.target_norms[pairs.target_of], device)
 
         n_parameters = problem.penalties.shape[-1]
         # matrices are kept, but no step of the work makes temporary arrays of their size
@@ -46,6 +52,8 @@ class Slots:
         self._targets = torch.zeros((n, *self._all_targets.shape[1:]), device=device)
         self._penalties = torch.zeros((n, n_parameters, n_parameters), device=device)
         self._gain = torch.zeros(n, device=device)
+        n_channels = self._all_targets.shape[2]
+        self._template_norms, self._target_norms = torch.zeros((2, n, n_channels), device=device)
 
     def load(self, slots: torch.Tensor, pairs: torch.Tensor) -> None:
         """Put the pairs numbered `pairs` into the slots numbered `slots`."""
@@ -53,6 +61,9 @@ class Slots:
         self._targets[slots] = self._all_targets[self._target_of[pairs]]
         self._penalties[slots] = self._all_penalties[self.centroid_of[pairs]]
         self._gain[slots] = self._gain_of[pairs]
+        if self._is_matched:
+            self._template_norms[slots] = self._template_norm_of[pairs]
+            self._target_norms[slots] = self._target_norm_of[pairs]
 
     def blocks(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """All pairs, as many at a time as there are slots: pairs, and the slots that hold them."""
@@ -68,16 +79,37 @@ class Slots:
         cells, rows, columns = self.sampler.places(deltas.reshape(n, 2, -1))
         rows, columns = rows[..., None], columns[..., None]
         value, across, down, twist = self._all_templates.coefficients(self._first, cells)
-        residual = value + columns * across - self._targets
+        residual = value + columns * across
         down = down + columns * twist
         across = across + rows * twist
         residual += rows * down
-        costs = self._gain * residual.square().sum(dim=(1, 2))
+        if self._is_matched:
+            residual, gains, costs = self._matched(residual)
+            down, across = gains * down, gains * across
+        else:
+            residual -= self._targets
+            costs = residual.square().sum(dim=(1, 2))
+        costs = self._gain * costs
         residual *= self._gain[:, None, None]
         slopes = torch.stack([(residual * down).sum(2), (residual * across).sum(2)], dim=1)
         pull = torch.bmm(self._penalties, deltas[..., None])[..., 0]
         gradients = 2 * (self.sampler.project(slopes).reshape(n, -1) + pull)
         return costs + (pull * deltas).sum(1), gradients
+
+    def _matched(self, warped: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Residuals of `warped` (n_slots, n_pixels, C) after the best gain and offset; costs.
+
+        The gains (n_slots, 1, C) are between the two.
+        """
+        centered = warped - warped.mean(dim=1, keepdim=True)
+        template, target = self._template_norms, self._target_norms
+        above = (centered * self._targets).sum(1) + GAIN_WEIGHT * template * target
+        below = centered.square().sum(1) + GAIN_WEIGHT * template.square()
+        gains = torch.where(below > 0, (above / below).clamp(min=0), 1.0)
+        residual = gains[:, None] * centered - self._targets
+        excess = (gains * template - target).square().sum(1)
+        costs = residual.square().sum(dim=(1, 2)) + GAIN_WEIGHT * excess
+        return residual, gains[:, None], costs
 
 
 @torch.inference_mode()
