@@ -9,6 +9,7 @@ import numpy as np
 from scipy import ndimage
 from scipy.optimize import linear_sum_assignment
 
+from dikmeans.registration.intensity import GAIN_WEIGHT
 from dikmeans.registration.sampling import PADDING
 
 # What scipy calls the two ways to continue a picture.
@@ -60,14 +61,46 @@ def evaluate(problem, pairs, pair, delta):
     cost, pull = 0.0, np.zeros((2, target.shape[1]))
     for channel, wanted in zip(template, target, strict=True):
         corners = gather(channel, sampler.width, cells)
-        difference = blend(corners, fractions) - wanted
-        cost += gain * (difference**2).sum()
+        if pairs.template_norms.size:
+            value = blend(corners, fractions)
+            inner = channel.reshape(-1, sampler.width)[PADDING:-PADDING, PADDING:-PADDING]
+            factor, offset, squares = matched(value, inner, wanted)
+            cost += gain * squares
+            difference = factor * (factor * value + offset - wanted)
+        else:
+            difference = blend(corners, fractions) - wanted
+            cost += gain * (difference**2).sum()
         pull += gain * difference * slopes_of(corners, fractions)
     phi, scale = sampler.phi.astype(float), sampler.scale.astype(float)
     gradient = 2 * scale[:, None] * (pull @ phi.T) + 2 * (penalty @ delta.ravel()).reshape(
         delta.shape
     )
     return cost + delta.ravel() @ penalty @ delta.ravel(), gradient
+
+
+def standardized(pictures):
+    """Channels of pictures (n, C, rows, columns) at mean zero, norms equal, squares adding to 1."""
+    pictures = np.asarray(pictures, dtype=float)
+    centered = pictures - pictures.mean(axis=(2, 3), keepdims=True)
+    norms = np.linalg.norm(centered, axis=(2, 3), keepdims=True)
+    return centered / norms / np.sqrt(pictures.shape[1])
+
+
+def matched(warped, template, target):
+    """Gain, offset and cost of one channel: least squares with one more equation for the gain.
+
+    All three are pictures; the last equation asks for the contrast of the target.
+    """
+    warped, template, target = (np.ravel(a).astype(float) for a in (warped, template, target))
+    weight = np.sqrt(GAIN_WEIGHT)
+    contrasts = [np.linalg.norm(a - a.mean()) for a in (template, target)]
+    equations = np.stack([warped, np.ones_like(warped)], axis=1)
+    equations = np.vstack([equations, [weight * contrasts[0], 0]])
+    wanted = np.append(target, weight * contrasts[1])
+    (gain, offset), *_ = np.linalg.lstsq(equations, wanted)
+    if gain < 0:
+        gain, offset = 0.0, target.mean()
+    return gain, offset, ((equations @ [gain, offset] - wanted) ** 2).sum()
 
 
 def finite_differences(function, delta, step=1e-6):
@@ -108,12 +141,27 @@ def bfgs_inverse(inverse, steps, changes):
 
 def render(picture, pixels, border):
     """A picture (rows, columns) at the fractional pixel indices (..., 2), by scipy."""
+    if border == "rim":
+        outside = edge_mean(picture)
+        return outside + render(np.asarray(picture) - outside, pixels, "zero")
     return ndimage.map_coordinates(
         np.asarray(picture, dtype=float),
         np.moveaxis(pixels, -1, 0),
         order=1,
         mode=SCIPY_MODES[border],
     )
+
+
+def edge_mean(picture):
+    """Mean of the pixels on the edge of a picture of several rows; of a signal, of its ends."""
+    rows, columns = np.shape(picture)
+    edge = [
+        picture[i][j]
+        for i in range(rows)
+        for j in range(columns)
+        if (rows > 3 and i in (0, rows - 1)) or (columns > 3 and j in (0, columns - 1))
+    ]
+    return np.mean(edge)
 
 
 def warp_matrix(warp, delta, border):

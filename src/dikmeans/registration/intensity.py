@@ -23,6 +23,10 @@ one channel, it is :math:`(1 - \rho)(1 + \rho + 2\kappa) / (1 + \kappa)`: :math:
 :math:`\kappa = 0`, and the squared distance of the standardized pictures, :math:`2 (1 - \rho)`, for
 :math:`\kappa \to \infty`.
 
+A picture without contrast says nothing about a gain. As a target it costs
+:math:`(1 + \kappa) \|\tilde T\|^2`, what a template costs that is uncorrelated with its target; or
+nothing if the template is blank as well.
+
 Where a black outside would be seen as an edge of a picture with an offset, the mean of the edge
 pixels lies outside instead (``border="rim"``).
 """
@@ -44,6 +48,8 @@ IntensityName = Literal["fixed", "affine"]
 BLACK = 1e-30
 # kappa: what a gain costs beside the residual.
 GAIN_WEIGHT = 0.3
+# Stands for the norm of a target without contrast in any channel.
+BLANK = -1.0
 # A channel is constant if its contrast is below this share of the picture's strongest channel, or
 # below that of its own values: what is left is rounding errors or noise.
 FAINT, ROUNDING = 1e-2, 1e-5
@@ -124,7 +130,10 @@ class Intensity(ABC):
 
     @abstractmethod
     def level(self, pictures: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Prepared pictures on one level of a pyramid, and norms (n, C) of their channels."""
+        """Prepared pictures on one level of a pyramid, and norms (n, C) of their channels.
+
+        The norms are float32; `BLANK` if all of them are zero.
+        """
 
     @abstractmethod
     def distances(self, images: FloatArray, centroids: FloatArray) -> FloatArray:
@@ -193,21 +202,25 @@ class AffineIntensity(Intensity):
     def level(self, pictures: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The pictures, each channel without the mean that it has on this level."""
         centered = pictures - pictures.mean(axis=(2, 3), keepdims=True)
-        return centered, _norms(centered).astype(np.float32)
+        norms = _norms(centered).astype(np.float32)
+        norms[~norms.any(axis=1)] = BLANK
+        return centered, norms
 
     def distances(self, images: FloatArray, centroids: FloatArray) -> FloatArray:
-        """Squared distances after the best gains of the images."""
+        """Squared distances after the best gains of the centroids."""
         costs = np.zeros((len(images), len(centroids)))
         for channel in range(images.shape[1]):
             x = images[:, channel].reshape(len(images), -1)
             mu = centroids[:, channel].reshape(len(centroids), -1)
-            norms = np.linalg.norm(x, axis=1)[:, None], np.linalg.norm(mu, axis=1)
+            norms = np.linalg.norm(mu, axis=1), np.linalg.norm(x, axis=1)[:, None]
             source, target = np.broadcast_arrays(*norms)
             products = x @ mu.T
             gains = best_gains(source**2, products, source, target)
-            # the square of gain * x - mu, without a loss of digits where both are alike
+            # the square of gain * mu - x, without a loss of digits where both are alike
             excess = gains * source - target
             costs += (1 + GAIN_WEIGHT) * excess**2 + 2 * gains * (source * target - products)
+        is_blank = ~images.any(axis=(1, 2, 3))
+        costs[is_blank] = (1 + GAIN_WEIGHT) * centroids.any(axis=(1, 2, 3))
         return np.maximum(costs, 0.0)
 
     def match(self, warped: FloatArray, templates: FloatArray, targets: FloatArray) -> Match:

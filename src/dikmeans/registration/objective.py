@@ -117,6 +117,13 @@ def matched_residual(corners, rows, columns, target, gain, norms, first, slopes)
 
     Values and slopes at the pixels replace three of the `corners`.
     """
+    template_norm, target_norm = norms
+    weight, zero, one = np.float32(GAIN_WEIGHT), np.float32(0), np.float32(1)
+    if target_norm < zero:  # blank
+        if first:
+            slopes[:] = 0
+        return gain * (one + weight) * max(template_norm, zero) ** 2
+    template_norm = max(template_norm, zero)
     total = square = product = np.float32(0)
     n_pixels = target.shape[0]
     for p in range(n_pixels):
@@ -132,8 +139,6 @@ def matched_residual(corners, rows, columns, target, gain, norms, first, slopes)
         total += value
         square += value * value
         product += value * target[p]
-    weight, zero, one = np.float32(GAIN_WEIGHT), np.float32(0), np.float32(1)
-    template_norm, target_norm = norms
     mean = total / np.float32(n_pixels)
     below = max(square - total * mean, zero) + weight * template_norm * template_norm
     contrast = one

@@ -102,13 +102,17 @@ class Slots:
         The gains (n_slots, 1, C) are between the two.
         """
         centered = warped - warped.mean(dim=1, keepdim=True)
-        template, target = self._template_norms, self._target_norms
+        template, target = self._template_norms.clamp(min=0), self._target_norms
+        is_blank = target < 0
         above = (centered * self._targets).sum(1) + GAIN_WEIGHT * template * target
         below = centered.square().sum(1) + GAIN_WEIGHT * template.square()
         gains = torch.where(below > 0, (above / below).clamp(min=0), 1.0)
+        gains = gains.masked_fill(is_blank, 0.0)
         residual = gains[:, None] * centered - self._targets
-        excess = (gains * template - target).square().sum(1)
-        costs = residual.square().sum(dim=(1, 2)) + GAIN_WEIGHT * excess
+        excess = (gains * template - target).square()
+        unmatched = (1 + GAIN_WEIGHT) * template.square()
+        gain_costs = torch.where(is_blank, unmatched, GAIN_WEIGHT * excess).sum(1)
+        costs = residual.square().sum(dim=(1, 2)) + gain_costs
         return residual, gains[:, None], costs
 
 
