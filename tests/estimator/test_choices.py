@@ -14,6 +14,7 @@ from tests.helpers import quick
 AUTO = {
     "landmarks": "auto",
     "preprocessing": "auto",
+    "intensity": "auto",
     "n_prototypes": "auto",
     "search__n_swaps": "auto",
     "search__sample_size": "auto",
@@ -31,6 +32,7 @@ def test_every_automatic_choice_has_a_value_and_a_reason(real_digits):
     assert values == {
         "landmarks": (4, 4),
         "preprocessing": "local-contrast",
+        "intensity": "fixed",
         "n_prototypes": 4,
         "search__n_swaps": 10,
         "search__sample_size": 4000,
@@ -57,6 +59,7 @@ def test_what_was_not_left_to_it_is_no_choice(real_digits, parameter):
     given = {
         "landmarks": 3,
         "preprocessing": "unit-norm",
+        "intensity": "affine",
         "n_prototypes": 1,
         "search__n_swaps": 0,
         "search__sample_size": 50,

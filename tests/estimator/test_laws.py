@@ -15,11 +15,14 @@ from dikmeans.kmeans.schedule import PhaseKind
 from tests.helpers import quick
 
 MEASURES = [
-    ("none", "centroid-to-image"),
-    ("affine", "centroid-to-image"),
-    ("affine", "image-to-centroid"),
-    ("tps", "centroid-to-image"),
-    ("tps", "image-to-centroid"),
+    ("none", "centroid-to-image", "fixed"),
+    ("affine", "centroid-to-image", "fixed"),
+    ("affine", "image-to-centroid", "fixed"),
+    ("tps", "centroid-to-image", "fixed"),
+    ("tps", "image-to-centroid", "fixed"),
+    ("none", "centroid-to-image", "affine"),
+    ("tps", "centroid-to-image", "affine"),
+    ("tps", "image-to-centroid", "affine"),
 ]
 PLACES = ["memory", "memory map", "iterator", "dask", "dask cluster"]
 N_IMAGES, N_PER_SHARD = 120, 50
@@ -49,7 +52,7 @@ def cluster():
 
 @pytest.fixture(scope="module", params=MEASURES, ids=["-".join(m) for m in MEASURES])
 def measure(request):
-    return dict(zip(("warp", "direction"), request.param, strict=True))
+    return dict(zip(("warp", "direction", "intensity"), request.param, strict=True))
 
 
 @pytest.fixture(scope="module", params=PLACES)
@@ -161,7 +164,8 @@ def test_the_history_is_what_progress_told(model, events):
 
 def test_unit_norm_centroids_have_it(model):
     norms = np.linalg.norm(model.prototypes_.reshape(len(model.prototypes_), -1), axis=1)
-    assert np.allclose(norms, 1, atol=1e-5) == (model.direction == "image-to-centroid")
+    constrained = model.direction == "image-to-centroid" and model.intensity == "fixed"
+    assert np.allclose(norms, 1, atol=1e-5) == constrained
 
 
 def test_the_model_is_saved_and_loaded_with_its_assignment(model, lay, tmp_path):

@@ -13,7 +13,7 @@ from dikmeans.registration.sampling import pad, unpad
 from tests import reference
 from tests.helpers import build_measure
 
-BORDERS = ["zero", "edge"]
+BORDERS = ["zero", "edge", "rim"]
 DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
 
 seeds = st.integers(0, 2**32 - 1)
@@ -256,7 +256,8 @@ def test_unpad_is_the_adjoint_of_pad(seed, border, rows, columns):
     a = rng.normal(size=(2, 3, rows, columns)).astype(np.float32)
     b = rng.normal(size=(2, 3, *reference.pad_sides((rows, columns))))
     left = (pad(a, border).reshape(b.shape) * b).sum()
-    np.testing.assert_allclose((a * unpad(b, border)).sum(), left, rtol=1e-9, atol=1e-9)
+    tol = 1e-5 if border == "rim" else 1e-9  # a mean is rounded to the precision of the picture
+    np.testing.assert_allclose((a * unpad(b, border)).sum(), left, rtol=tol, atol=tol)
 
 
 def test_no_warp_averages_the_images_in_double_precision():

@@ -233,7 +233,7 @@ class TestStopping:
 
     def test_iterations_that_are_done_already_count(self, problem_of):
         problem = problem_of()
-        states, _ = run(problem, chosen=(0, 1, 2, 3), max_iter=3)
+        states, _ = run(problem, chosen=(20, 21, 22, 23), max_iter=3)
         rest = list(lloyd(problem.dataset, problem.measure, states[1], max_iter=3, tol=0.0, done=1))
         assert len(rest) == 2
         for step, expected in zip(rest, states[2:], strict=True):

@@ -27,7 +27,7 @@ CASES = [
     ("tps", (28, 28)),
     ("affine", (3, 20)),
 ]
-BORDERS = ["zero", "edge"]
+BORDERS = ["zero", "edge", "rim"]
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -43,8 +43,11 @@ def smooth_pictures(shape, n, n_channels, seed):
     return pictures.reshape(n, n_channels, *shape)
 
 
-def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=0):
-    """Three templates and two targets of smooth pictures, all pairs of them."""
+def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=0, matched=False):
+    """Three templates and two targets of smooth pictures, all pairs of them.
+
+    With `matched` light and contrast are solved for.
+    """
     warp = make_warp(family, shape)
     penalty = smoothness * (warp.bending + 0.1 * warp.displacement)
     templates = smooth_pictures(shape, 3, n_channels, seed)
@@ -57,6 +60,16 @@ def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=
         centroid_of=np.tile(np.arange(2), 3),
         gain=np.linspace(0.01, 0.03, 6, dtype=np.float32),
     )
+    if matched:
+        targets = targets - targets.mean(axis=(2, 3), keepdims=True)
+        norms = (
+            np.linalg.norm(p - p.mean(axis=(2, 3), keepdims=True), axis=(2, 3)).astype(np.float32)
+            for p in (templates, targets)
+        )
+        flat = targets.reshape(2, n_channels, -1).astype(np.float32)
+        pairs = pairs._replace(
+            targets=flat, **dict(zip(("template_norms", "target_norms"), norms, strict=True))
+        )
     # the second centroid's penalty is stiffer, and couples rows and columns
     couple = np.array([[2.0, 0.5], [0.5, 2.0]])
     penalties = np.stack([np.kron(np.eye(2), penalty), np.kron(couple, penalty)]).astype(np.float32)
@@ -119,11 +132,12 @@ def test_add_penalty_returns_the_quadratic_form_and_completes_the_gradient(seed,
     np.testing.assert_allclose(gradient, 2 * (halved + exact), rtol=1e-4, atol=1e-2)
 
 
+@pytest.mark.parametrize("matched", [False, True])
 @pytest.mark.parametrize("n_channels", [1, 3])
 @pytest.mark.parametrize("border", BORDERS)
 @pytest.mark.parametrize(("family", "shape"), CASES)
-def test_evaluate_equals_its_plain_version(family, shape, border, n_channels):
-    warp, problem, pairs, _ = a_problem(family, shape, border, n_channels)
+def test_evaluate_equals_its_plain_version(family, shape, border, n_channels, matched):
+    warp, problem, pairs, _ = a_problem(family, shape, border, n_channels, matched=matched)
     for pair in range(6):
         delta = a_delta(warp, pair)
         cost, gradient = evaluate_one(problem, pairs, pair, delta)
@@ -154,12 +168,15 @@ def test_the_cost_is_the_squared_residual_times_the_gain_plus_the_penalty(family
         assert evaluate_one(problem, pairs, pair, delta)[0] == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("matched", [False, True])
 @pytest.mark.parametrize("border", BORDERS)
 @pytest.mark.parametrize(("family", "shape"), CASES)
-def test_the_gradient_equals_finite_differences_away_from_pixel_edges(family, shape, border):
+def test_the_gradient_equals_finite_differences_away_from_pixel_edges(
+    family, shape, border, matched
+):
     # Differences are taken of the plain version, in double precision, where a step of 1e-8 is fine
     # enough to stay within the pixels; the compiled gradient is good to single precision.
-    warp, problem, pairs, _ = a_problem(family, shape, border)
+    warp, problem, pairs, _ = a_problem(family, shape, border, matched=matched)
     for pair in range(6):
         delta = a_delta(warp, pair)
         live = reference.locate(problem.sampler, delta)[list(warp.grid.live_axes)]

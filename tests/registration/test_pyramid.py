@@ -25,7 +25,7 @@ def test_sides_are_halved_rounding_up_while_the_longer_has_24_pixels(shape, leve
     assert [grid.shape for grid in pyramid_grids(shape)] == levels
 
 
-@pytest.mark.parametrize("border", ["zero", "edge"])
+@pytest.mark.parametrize("border", ["zero", "edge", "rim"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_level_has_the_shape_of_its_grid_and_the_first_is_the_picture(shape, border):
     pictures = np.random.default_rng(0).random((2, 3, *shape)).astype(np.float32)

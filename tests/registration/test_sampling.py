@@ -21,7 +21,7 @@ from dikmeans.registration.warped_measure import WarpedMeasure
 from tests import reference
 
 SHAPES = [(28, 28), (9, 20), (20, 9), (1, 40), (3, 17), (4, 4)]
-BORDERS = ["zero", "edge"]
+BORDERS = ["zero", "edge", "rim"]
 
 # How far a pixel is thrown, in units of the frame: within the picture, over its border, far beyond.
 reaches = st.sampled_from([0.05, 0.5, 3.0, 100.0])
@@ -194,7 +194,7 @@ def test_a_rotation_stays_a_rotation_on_a_picture_that_is_not_square():
     assert landed[10, 25] == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize(("border", "outside"), [("zero", 0.0), ("edge", 0.7)])
+@pytest.mark.parametrize(("border", "outside"), [("zero", 0.0), ("edge", 0.7), ("rim", 0.7)])
 def test_beyond_its_border_a_picture_is_zero_or_goes_on(border, outside):
     measure = a_measure("affine", (8, 8), border)
     picture = np.full((1, 1, 8, 8), 0.7, np.float32)

@@ -7,13 +7,16 @@ from itertools import product
 import pytest
 
 DIRECTIONS, BORDERS = ["image-to-centroid", "centroid-to-image"], ["zero", "edge"]
-MEASURES = list(product(["affine", "tps"], DIRECTIONS, BORDERS))
+MEASURES = [
+    *product(["affine", "tps"], DIRECTIONS, BORDERS, ["fixed"]),
+    *product(["tps"], DIRECTIONS, BORDERS, ["affine"]),
+]
 
 
 @pytest.fixture(params=MEASURES, ids=["-".join(measure) for measure in MEASURES])
 def measure(request) -> dict[str, str]:
     """Keyword arguments that name a measure."""
-    return dict(zip(("warp", "direction", "border"), request.param, strict=True))
+    return dict(zip(("warp", "direction", "border", "intensity"), request.param, strict=True))
 
 
 @pytest.fixture

@@ -15,13 +15,17 @@ pytest.importorskip("torch")
 
 pytestmark = pytest.mark.usefixtures("few_slots")
 
-MEASURES = list(product(["affine", "tps"], ["image-to-centroid", "centroid-to-image"]))
+DIRECTIONS = ["image-to-centroid", "centroid-to-image"]
+MEASURES = [
+    *product(["affine", "tps"], DIRECTIONS, ["fixed"]),
+    *product(["tps"], DIRECTIONS, ["affine"]),
+]
 
 
 @pytest.fixture(params=MEASURES, ids=["-".join(measure) for measure in MEASURES])
 def measure(request) -> dict[str, str]:
     """Keyword arguments that name a measure; the borders have been compared with the objective."""
-    return dict(zip(("warp", "direction"), request.param, strict=True))
+    return dict(zip(("warp", "direction", "intensity"), request.param, strict=True))
 
 
 def share_alike(ours, theirs, tol=1e-3):
