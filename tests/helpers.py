@@ -16,6 +16,7 @@ def quick(**parameters):
 
     `max_iter` bounds the phases of the search too, unless `search__max_iter` does.
     """
-    chosen = {"n_clusters": 4, "random_state": 0, "max_iter": 4, "search__n_swaps": 2, **parameters}
+    few = {"n_init": 1, "max_iter": 4, "search__n_swaps": 2}
+    chosen = {"n_clusters": 4, "random_state": 0, **few, **parameters}
     chosen = {"search__max_iter": chosen["max_iter"], **chosen}
     return DIKMeans(search=Search()).set_params(**chosen)

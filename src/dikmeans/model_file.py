@@ -224,7 +224,8 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model.preprocessing_ = preprocessing.restore({**fitted["learned"], **arrays}, shape)
     _check_pictures(tensors, model.n_clusters, model.compared_shape_, shape)
     model.measure_ = model.measure_for(model.preprocessing_)
-    n_parameters = 2 * model.measure_.build(shape).n_basis
+    measure = model.measure_.build(shape)
+    n_parameters = 2 * measure.n_basis
     precision = tensors.get("deformation_precision")
     expected = (model.n_clusters, n_parameters, n_parameters)
     if precision is not None and not is_precision(precision, expected):
@@ -242,7 +243,9 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model.prototype_clusters_ = tensors["prototype_clusters"].astype(np.int64)
     model.prototype_weights_ = tensors["prototype_weights"].astype(np.float64)
     model.init_centers_ = tensors["init_centers"]
-    model.assignment_ = _read_assignment(tensors, model.n_clusters, n_parameters // 2)
+    model.assignment_ = _read_assignment(
+        tensors, model.n_clusters, measure.n_basis, len(measure.orientations)
+    )
     model.labels_ = model.assignment_.labels
     model.inertia_ = float(fitted["inertia"])
     model.deformation_precision_ = precision
@@ -260,13 +263,16 @@ def _refuse_odd(what: str, names: set[str]) -> None:
         raise ValueError(f"unknown or missing {what}: {', '.join(sorted(names))}")
 
 
-def _read_assignment(tensors: dict[str, Array], n_clusters: int, n_basis: int) -> Assignment:
+def _read_assignment(
+    tensors: dict[str, Array], n_clusters: int, n_basis: int, n_orientations: int
+) -> Assignment:
     fields = {field: tensors.get(_ASSIGNMENT + field) for field in Assignment._fields}
-    labels, prototypes, costs, margins, warps = fields.values()
+    labels, prototypes, costs, margins, orientations, warps = fields.values()
     n = len(tensors[_ASSIGNMENT + "labels"])
     for name, column, n_values in (
         ("labels", labels, n_clusters),
         ("prototypes", prototypes, len(tensors["prototypes"])),
+        ("orientations", orientations, n_orientations),
     ):
         assert column is not None
         is_whole = column.shape == (n,) and column.dtype.kind == "i"

@@ -26,7 +26,7 @@ from dikmeans.kmeans.run import FinishedRuns, Run, RunResult, RunState
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.kmeans.swaps import Split, SwapState
 
-BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 1
+BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 2
 
 
 class CheckpointStore(Protocol):
@@ -293,7 +293,11 @@ def write_result(result: RunResult, folder: Path, number: int) -> str:
     for field, array in result.assignment._asdict().items():
         if array is not None:
             tensors[f"assignment.{field}"] = array
-    header = {"inertia": result.inertia, "history": asdict(result.history)}
+    header = {
+        "inertia": result.inertia,
+        "centroid_inertia": result.centroid_inertia,
+        "history": asdict(result.history),
+    }
     write_tensor_file(folder / name, BEST_FORMAT, BEST_VERSION, header, tensors)
     return name
 
@@ -312,6 +316,7 @@ def read_result(path: Path) -> RunResult:
         tensors.get("precision"),
         Assignment(**fields),  # type: ignore[arg-type]  # checked above
         float(np.float64(header["inertia"])),
+        float(np.float64(header["centroid_inertia"])),
         History(
             [IterationRecord(**iteration) for iteration in history["iterations"]],
             str(history["stopped"]),

@@ -52,12 +52,13 @@ def estimate_fit(model: DIKMeans, images: FloatArray) -> JSON:
         n_prototypes=model.n_prototypes,
         sample_size=schedule.sample_size,
     )
-    seconds *= model.n_init
+    n_runs = model.n_runs_for(n_images)
+    seconds *= n_runs
     return {
         "n_images": n_images,
         "shape": list(shape),
         "n_clusters": model.n_clusters,
-        "n_runs": model.n_init,
+        "n_runs": n_runs,
         "seconds": seconds,
         "seconds_from": seconds / UNCERTAINTY,
         "seconds_to": seconds * UNCERTAINTY,

@@ -47,7 +47,7 @@ class ClusterSummary(NamedTuple):
 def summarize_clusters(run: RunFolder) -> list[ClusterSummary]:
     """One summary per cluster, from the assignment of the fit."""
     model, names = run.model, [row.file for row in run.labels]
-    labels, _, costs, margins, _ = model.assignment_
+    labels, _, costs, margins, *_ = model.assignment_
     n_prototypes = np.bincount(model.prototype_clusters_, minlength=model.n_clusters)
     summaries = []
     for cluster in range(model.n_clusters):

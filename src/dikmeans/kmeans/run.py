@@ -91,6 +91,9 @@ class RunResult:
     assignment : Assignment
         Of all images.
     inertia : float
+    centroid_inertia : float
+        Inertia before the clusters were divided into prototypes: what runs are compared by, as a
+        division adds more chance than runs differ by.
     history : History
     """
 
@@ -100,6 +103,7 @@ class RunResult:
     precision: FloatArray | None
     assignment: Assignment
     inertia: float
+    centroid_inertia: float
     history: History
 
 
@@ -113,7 +117,7 @@ class FinishedRuns:
     n_iterations : int
         Of all of them.
     best : RunResult or None
-        The one with the lowest inertia; among equals, the first.
+        The one with the lowest inertia before its clusters were divided; among equals, the first.
     """
 
     n_runs: int = 0
@@ -122,7 +126,7 @@ class FinishedRuns:
 
     def including(self, result: RunResult) -> FinishedRuns:
         """With one run more."""
-        better = self.best is None or result.inertia < self.best.inertia
+        better = self.best is None or result.centroid_inertia < self.best.centroid_inertia
         return FinishedRuns(
             self.n_runs + 1,
             self.n_iterations + len(result.history.iterations),
@@ -211,6 +215,7 @@ class Run:
             state.precision,
             assignment,
             float(assignment.costs.sum() if weights is None else weights @ assignment.costs),
+            state.clustering.inertia,
             History(list(state.history), stopped or state.stopped),
         )
 

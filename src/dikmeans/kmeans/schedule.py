@@ -39,6 +39,9 @@ RELEARN_ITERATIONS = 3
 # "auto": a sample of so many images, or so many per cluster if that is more; so many swaps at
 # least.
 AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER, AUTO_MIN_SWAPS = 4000, 200, 10
+# "auto": as many runs as take the time of one with so many pairs of images and clusters, at most so
+# many.
+AUTO_RUN_PAIRS, AUTO_MAX_RUNS = 20_000, 4
 
 
 class Search(BaseEstimator):
@@ -214,6 +217,7 @@ def make_schedule(
     n_images: int,
     n_clusters: int,
     warp: WarpName,
+    upright: bool = True,
     smoothness: float,
     n_prototypes: int | str,
     max_iter: int,
@@ -227,6 +231,9 @@ def make_schedule(
     n_images : int
     n_clusters, warp, smoothness, n_prototypes, max_iter, search
         As in `DIKMeans`.
+    upright : bool, default=True
+        Whether images are compared as they are; otherwise K-means without a warp, which cannot turn
+        them, is no warm-up.
     given_centroids : bool, default=False
         Whether the first centroids are given: they are used as given, without warm-up or swaps.
 
@@ -243,7 +250,7 @@ def make_schedule(
     learns = search.deformation_prior == "learned" and warp != "none" and smoothness > 0
     warm_up = search.warm_up and not given_centroids
 
-    phases = list(_warm_up(warp, smoothness, search.max_iter)) if warm_up else []
+    phases = list(_warm_up(warp, upright, smoothness, search.max_iter)) if warm_up else []
     if swaps or learns or (phases and sample_size < n_images):
         per_cluster = Prior.PER_CLUSTER if learns else None
         prior = Prior.SHARED if learns and swaps else per_cluster
@@ -272,6 +279,22 @@ def resolve_sample_size(search: Search, n_clusters: int) -> int:
     return max(int(search.sample_size), n_clusters)
 
 
+def resolve_n_init(n_init: int | str, n_images: int, n_clusters: int, warp: str) -> int:
+    """Number of runs.
+
+    A run on few images ends in a bad optimum more often, and costs little.
+
+    Examples
+    --------
+    >>> [resolve_n_init("auto", n_images, 10, "tps") for n_images in (300, 1000, 2000, 60_000)]
+    [4, 2, 1, 1]
+    """
+    if n_init != "auto":
+        return int(n_init)
+    n_runs = round(AUTO_RUN_PAIRS / (n_images * n_clusters))
+    return 1 if warp == "none" else max(1, min(AUTO_MAX_RUNS, n_runs))
+
+
 def resolve_n_swaps(search: Search, n_clusters: int, warp: str) -> int:
     """Trials of swaps, at most."""
     if search.n_swaps == "auto":
@@ -279,12 +302,13 @@ def resolve_n_swaps(search: Search, n_clusters: int, warp: str) -> int:
     return int(search.n_swaps)
 
 
-def _warm_up(warp: WarpName, smoothness: float, max_iter: int) -> tuple[Phase, ...]:
+def _warm_up(warp: WarpName, upright: bool, smoothness: float, max_iter: int) -> tuple[Phase, ...]:
     """Phases that prepare a fit with `warp`; without a penalty nothing can be stiffer."""
     families: tuple[WarpName, ...] = ("none", "affine", "tps")
     simpler = [
         Phase(PhaseKind.WARM_UP, family, min(WARM_UP_ITERATIONS[family], max_iter))
         for family in families[: families.index(warp)]
+        if upright or family != "none"
     ]
     if warp == "tps" and smoothness > 0:
         few = min(WARM_UP_ITERATIONS[warp], max_iter)

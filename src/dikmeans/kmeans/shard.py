@@ -33,8 +33,13 @@ from dikmeans.registration.result import cluster_costs
 # scratch (judged on low-pass pictures) and from a warm start (judged on the sharp ones).
 PRUNE_COLD, PRUNE_WARM = 3.0, 2.0
 
-FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 1
-_FITS_TYPES = {"costs": np.float64, "deltas": np.float32, "status": np.int8}
+FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 2
+_FITS_TYPES = {
+    "costs": np.float64,
+    "deltas": np.float32,
+    "status": np.int8,
+    "orientations": np.int8,
+}
 
 
 class Shard(NamedTuple):
@@ -115,14 +120,19 @@ class Assignment(NamedTuple):
         How much more the second-best cluster costs: near 0 the image might as well be there. NaN
         if there is only one cluster. A hopeless second choice is not aligned to the end, so large
         margins are upper bounds.
+    orientations : int8 array of shape (N,)
+        Number, among `orientation_matrices`, of the orientation that each image is compared in: 0
+        if all are upright. See `dikmeans.registration.orientation`.
     warps : float32 array of shape (N, 2, n_basis) or None
-        Warp parameters minus the identity. None where images are not all in memory.
+        Warp parameters of the oriented image, minus the identity. None where images are not all in
+        memory.
     """
 
     labels: IntArray
     prototypes: IntArray
     costs: FloatArray
     margins: FloatArray
+    orientations: IntArray
     warps: FloatArray | None
 
     @classmethod
@@ -130,8 +140,8 @@ class Assignment(NamedTuple):
         """One assignment from those of consecutive images."""
         *arrays, warps = zip(*parts, strict=True)
         joined = None if any(w is None for w in warps) else np.concatenate(warps)
-        labels, prototypes, costs, margins = (np.concatenate(column) for column in arrays)
-        return cls(labels, prototypes, costs, margins, joined)
+        labels, prototypes, costs, margins, orientations = map(np.concatenate, arrays)
+        return cls(labels, prototypes, costs, margins, orientations, joined)
 
 
 def assign(
@@ -147,6 +157,7 @@ def assign(
         shard.cast(measure.dtype).images,
         measure.bank(centroids, warm=before is not None),
         start=None if before is None else before.deltas,
+        orientations=None if before is None else before.orientations,
         keep=None if before is None else before.costs.argmin(axis=1),
         prune=PRUNE_COLD if before is None else PRUNE_WARM,
         n_jobs=n_jobs,
@@ -164,7 +175,7 @@ def realign(
     """Align all images from the identity with the centroids `columns`; keep the other pairs."""
     bank = measure.bank(centroids[columns], columns=columns)
     fresh = align_images(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
-    merged = PairFits(before.costs.copy(), before.deltas.copy(), before.status.copy())
+    merged = before._replace(**{name: array.copy() for name, array in before._asdict().items()})
     for target, replacement in zip(merged, fresh, strict=True):
         target[:, columns] = replacement
     return merged
@@ -175,8 +186,9 @@ def gather(
 ) -> Sums:
     """What the update of the centroids needs to know of the images."""
     labels = fits.costs.argmin(axis=1)
-    deltas = fits.deltas[np.arange(len(labels)), labels]
-    members = Members(shard.cast(measure.dtype).images, shard.weights, labels, deltas)
+    pairs = np.arange(len(labels)), labels
+    images = measure.orient(shard.cast(measure.dtype).images, fits.orientations[pairs])
+    members = Members(images, shard.weights, labels, fits.deltas[pairs])
     return gather_sums(measure, members, centroids, n_jobs)
 
 
@@ -222,6 +234,7 @@ def _nearest(
         nearest.astype(np.int32),
         fits.costs[pairs],
         margins,
+        fits.orientations[pairs],
         fits.deltas[pairs] if keep_warps else None,
     )
 

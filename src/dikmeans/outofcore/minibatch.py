@@ -119,6 +119,7 @@ def absorb(
     assignment = batch.evaluate(measure, prototypes, clusters)
     assert assignment.warps is not None
     images, batch_weights = batch.local().cast(measure.dtype)
+    images = measure.orient(images, assignment.orientations)
     members = Members(images, batch_weights, assignment.prototypes, assignment.warps)
     current = prototypes.astype(measure.dtype)
     past = unmoving_sums(measure, current.astype(np.float64), weights)

@@ -117,6 +117,7 @@ def align_to_nearest(
         cost=fits.costs[pairs],
         costs=cluster_costs(fits.costs, clusters),
         parameters=measure.warp.identity + np.swapaxes(fits.deltas[pairs], 1, 2),
+        orientations=fits.orientations[pairs],
         status=fits.status[pairs],
         _images=images,
         _centroids=prototypes,

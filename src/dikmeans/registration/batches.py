@@ -35,6 +35,7 @@ def align_images(
     bank: Bank,
     *,
     start: FloatArray | None = None,
+    orientations: IntArray | None = None,
     keep: IntArray | None = None,
     prune: float = np.inf,
     n_jobs: int | None = None,
@@ -46,6 +47,7 @@ def align_images(
             images[part],
             bank,
             start=None if start is None else start[part],
+            orientations=None if orientations is None else orientations[part],
             keep=None if keep is None else keep[part],
             prune=prune,
         )

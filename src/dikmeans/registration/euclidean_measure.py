@@ -14,6 +14,7 @@ from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.registration.batches import BATCH_PIXELS
 from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
+from dikmeans.registration.orientation import orientation_matrices
 from dikmeans.registration.warps import Border, Warp
 
 
@@ -55,6 +56,7 @@ class EuclideanMeasure:
         self.border: Border = border
         self.unit_norm = unit_norm
         self.intensity = intensity or FixedIntensity()
+        self.orientations = orientation_matrices("upright")
         self.centroid_update = "mean" if self.intensity.name == "fixed" else "least-squares"
 
     @property
@@ -74,17 +76,23 @@ class EuclideanMeasure:
         bank: FloatArray,
         *,
         start: FloatArray | None = None,
+        orientations: IntArray | None = None,
         keep: IntArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
         """The cost of every image to every centroid."""
         n, k = len(images), len(bank)
         costs = self.intensity.distances(self.intensity.prepare(images), bank)
-        return PairFits(costs, np.zeros((n, k, 2, 0), np.float32), np.zeros((n, k), np.int8))
+        upright, converged = np.zeros((2, n, k), np.int8)
+        return PairFits(costs, np.zeros((n, k, 2, 0), np.float32), converged, upright)
 
     def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:
         """Zero: nothing is warped."""
         return np.zeros(len(deltas))
+
+    def orient(self, images: FloatArray, orientations: IntArray) -> FloatArray:
+        """The images as they are: all are upright."""
+        return images
 
     def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
         """The pictures as they are."""
@@ -104,7 +112,10 @@ class EuclideanMeasure:
         n_jobs: int | None,
     ) -> tuple[FloatArray, FloatArray]:
         """Residuals of the images of each cluster, and their weight."""
-        push, mass = np.zeros(centroids.shape), np.zeros((*centroids.shape[:1], 1, *centroids.shape[2:]))
+        push, mass = (
+            np.zeros(centroids.shape),
+            np.zeros((*centroids.shape[:1], 1, *centroids.shape[2:])),
+        )
         for k, centroid in enumerate(centroids):
             members = np.flatnonzero(labels == k)
             residuals = images[members] - centroid

@@ -40,11 +40,14 @@ class PairFits(NamedTuple):
         Warp parameters minus the identity: those of rows, then those of columns.
     status : int8 array of shape (n, K)
         Values of `dikmeans.registration.Status`.
+    orientations : int8 array of shape (n, K)
+        Number, among `Measure.orientations`, of the orientation that the image is compared in.
     """
 
     costs: FloatArray
     deltas: FloatArray
     status: IntArray
+    orientations: IntArray
 
 
 class Change(NamedTuple):
@@ -86,6 +89,8 @@ class Measure(Protocol):
         What lies outside a picture.
     intensity : Intensity
         How light and contrast count.
+    orientations : array of shape (n_orientations, 2, 2)
+        Orientations that an image may be compared in; see `dikmeans.registration.orientation`.
     unit_norm : bool
         Whether centroids are constrained to unit norm.
     centroid_update : {"mean", "least-squares"}
@@ -102,6 +107,7 @@ class Measure(Protocol):
     direction: Direction
     border: Border
     intensity: Intensity
+    orientations: FloatArray
     unit_norm: bool
     centroid_update: Literal["mean", "least-squares"]
     needs_pixel_variance: bool
@@ -137,6 +143,7 @@ class Measure(Protocol):
         bank: Bank,
         *,
         start: FloatArray | None = None,
+        orientations: IntArray | None = None,
         keep: IntArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
@@ -149,7 +156,10 @@ class Measure(Protocol):
             What `bank` returned.
         start : array of shape (n, K, 2, n_basis), optional
             Warm start: parameters minus the identity. Without it every pair starts from the
-            identity.
+            identity or from the best of a lattice of poses.
+        orientations : int array of shape (n, K), optional
+            With a warm start: the orientation of each pair, which stays as it is. By default all
+            are upright.
         keep : int array of shape (n,), optional
             With a warm start: one centroid per image that is refined in any case.
         prune : float
@@ -159,6 +169,9 @@ class Measure(Protocol):
 
     def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:
         """Cost of the warps themselves (n, 2, n_basis) of these centroids, at unit energy."""
+
+    def orient(self, images: FloatArray, orientations: IntArray) -> FloatArray:
+        """Each image (C, rows, columns) in the orientation with its number."""
 
     def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
         """``pictures[which[i]]`` warped by ``deltas[i]``, for each i."""

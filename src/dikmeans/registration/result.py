@@ -11,8 +11,8 @@ import numpy as np
 from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.images import from_channels_first
 from dikmeans.registration.batches import align_images
-from dikmeans.registration.inverse import inverse_grid
 from dikmeans.registration.intensity import Match
+from dikmeans.registration.inverse import inverse_grid
 from dikmeans.registration.measure import Measure
 from dikmeans.registration.solvers import Status
 from dikmeans.registration.warps import Warp
@@ -58,6 +58,10 @@ class Alignment:
         displacement, see `dikmeans.registration.warped_measure`). The rest is the squared residual.
     parameters : array of shape (n_basis, 2)
         nu: of a spline, where each landmark goes, as (row, column) in the frame.
+    orientation : array of shape (2, 2)
+        The turn, or turn and reflection, that comes before the warp: the image is compared as
+        x(orientation p). The identity unless the measure was asked for any orientation. All maps
+        and pictures below include it.
     warped : array
         The warped picture: the image, or with direction "centroid-to-image" the centroid; with the
         gain and offset of each channel.
@@ -88,6 +92,7 @@ class Alignment:
     costs: FloatArray
     bending_cost: float
     parameters: FloatArray
+    orientation: FloatArray
     warped: FloatArray
     target: FloatArray
     residual: FloatArray
@@ -119,6 +124,10 @@ class Alignments:
         Costs to all clusters: to the cheapest of their prototypes.
     parameters : array of shape (N, n_basis, 2)
         Warp of each image's alignment.
+    orientations : int array of shape (N,)
+        Numbers of the orientations that the images were compared in.
+    orientation : array of shape (N, 2, 2)
+        Those orientations as matrices.
     status : int8 array of shape (N,)
         Values of `dikmeans.registration.Status`.
     image, warped, target, residual, aligned : arrays of shape (N, rows, columns[, channels])
@@ -131,6 +140,7 @@ class Alignments:
     cost: FloatArray
     costs: FloatArray
     parameters: FloatArray
+    orientations: IntArray
     status: IntArray
     _images: FloatArray
     _centroids: FloatArray
@@ -153,6 +163,7 @@ class Alignments:
             costs=one.costs[0],
             bending_cost=float(one.bending_cost[0]),
             parameters=one.parameters[0],
+            orientation=one.orientation[0],
             warped=one.warped[0],
             target=one.target[0],
             residual=one.residual[0],
@@ -174,6 +185,7 @@ class Alignments:
             cost=self.cost[index],
             costs=self.costs[index],
             parameters=self.parameters[index],
+            orientations=self.orientations[index],
             status=self.status[index],
             _images=self._images[index],
         )
@@ -194,6 +206,7 @@ class Alignments:
         chosen = self._check_labels(labels)
         prototypes, cost, costs = self.prototypes.copy(), self.cost.copy(), self.costs.copy()
         parameters, status = self.parameters.copy(), self.status.copy()
+        orientations = self.orientations.copy()
         for k in np.unique(chosen):
             rows, columns = np.flatnonzero(chosen == k), np.flatnonzero(self._clusters == k)
             bank = self._measure.bank(self._centroids[columns], columns=columns)
@@ -202,6 +215,7 @@ class Alignments:
             pairs = np.arange(len(rows)), cheapest
             parameters[rows] = self.warp.identity + np.swapaxes(fits.deltas[pairs], 1, 2)
             prototypes[rows], status[rows] = columns[cheapest], fits.status[pairs]
+            orientations[rows] = fits.orientations[pairs]
             cost[rows] = costs[rows, k] = fits.costs[pairs]
         return replace(
             self,
@@ -209,6 +223,7 @@ class Alignments:
             cost=cost,
             costs=costs,
             parameters=parameters,
+            orientations=orientations,
             status=status,
         )
 
@@ -252,6 +267,9 @@ class Alignments:
     @cached_property
     def _rendered(self) -> FloatArray:
         """The warped pictures (N, C, rows, columns) before gain and offset."""
+        if self.orientations.any():
+            source = self._images if self._image_is_warped else self._centroids[self.prototypes]
+            return self._measure.render_at(source, self.grid)
         if self._image_is_warped:
             return self._measure.render(self._images, np.arange(len(self)), self._deltas)
         return self._measure.render(self._centroids, self.prototypes, self._deltas)
@@ -288,17 +306,38 @@ class Alignments:
         """Warped picture minus target."""
         return self.warped - self.target
 
+    @property
+    def orientation(self) -> FloatArray:
+        """The orientations of the images as matrices."""
+        return self._measure.orientations[self.orientations]
+
     @cached_property
     def grid(self) -> FloatArray:
         """Where, in pixels of the original, the pixels of the warped pictures come from."""
-        return self.warp.grid.to_pixels(self.warp.coordinates(self.parameters))
+        warp, places = self.warp, self.warp.coordinates(self.parameters)
+        if self.orientations.any():
+            if self._image_is_warped:
+                places = _turned(places, self.orientation)
+            else:  # a pixel of the image is a turned pixel of the oriented image
+                inverse = np.swapaxes(self.orientation, 1, 2)
+                points = _turned(warp.grid.points()[None], inverse)
+                places = points + np.stack(
+                    [warp.basis(p) @ d.T for p, d in zip(points, self._deltas, strict=True)]
+                )
+                places = places.reshape(len(self), *warp.grid.shape, 2)
+        return warp.grid.to_pixels(places)
 
     @cached_property
     def aligned_grid(self) -> FloatArray:
         """Where, in pixels of the images, the pixels of `aligned` come from."""
         if self._image_is_warped:
             return self.grid
-        return inverse_grid(self.warp, self.parameters)
+        pixels = inverse_grid(self.warp, self.parameters)
+        if not self.orientations.any():
+            return pixels
+        grid = self.warp.grid
+        places = (pixels - np.array(grid.offset)) / np.array(grid.scale)
+        return grid.to_pixels(_turned(places, self.orientation))
 
     @cached_property
     def aligned(self) -> FloatArray:
@@ -320,3 +359,9 @@ class Alignments:
         """Smoothness times bending of each alignment, as it stands in `cost`."""
         energies = self._measure.intensity.energies(self._images)
         return self._measure.penalty(self._deltas, self.prototypes) * energies
+
+
+def _turned(points: FloatArray, matrices: FloatArray) -> FloatArray:
+    """Frame points (n or 1, ..., 2), each set multiplied by its own matrix (n, 2, 2)."""
+    flat = points.reshape(len(points), -1, 2) @ np.swapaxes(matrices, 1, 2)
+    return flat.reshape(len(matrices), *points.shape[1:])

@@ -14,6 +14,7 @@ from dikmeans.parameters import InvalidParameterError, Number
 from dikmeans.registration.euclidean_measure import EuclideanMeasure
 from dikmeans.registration.intensity import INTENSITIES, IntensityName
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
+from dikmeans.registration.orientation import ORIENTATIONS, Orientation
 from dikmeans.registration.sampling import PAD_MODES
 from dikmeans.registration.solvers import Solver, resolve_solver
 from dikmeans.registration.warped_measure import WarpedMeasure
@@ -36,6 +37,7 @@ class MeasureOptions(TypedDict, total=False):
     direction: Direction
     border: Border
     intensity: IntensityName
+    orientation: Orientation
     solver: str | Solver
 
 
@@ -62,6 +64,9 @@ class MeasureSpec:
         gets the gain and the offset that fit best. The cost then does not depend on light and
         contrast of either picture, and has no unit: from 0 to about 1. See
         `dikmeans.registration.intensity`.
+    orientation : {"upright", "any", "any-mirrored"}
+        Whether an image is compared as it is, turned by any angle, or turned and mirrored, whatever
+        fits best. See `dikmeans.registration.orientation`.
     solver : {"quasi-newton", "adam"} or Solver
         How, and on which device, the best warp is found.
     unit_norm : bool
@@ -75,6 +80,7 @@ class MeasureSpec:
     direction: Direction = DEFAULT_DIRECTION
     border: Border = "zero"
     intensity: IntensityName = "fixed"
+    orientation: Orientation = "upright"
     solver: str | Solver = "quasi-newton"
     unit_norm: bool = False
 
@@ -114,10 +120,16 @@ class MeasureSpec:
             raise InvalidParameterError("border", self.border, ", ".join(PAD_MODES))
         if self.intensity not in tuple(INTENSITIES):
             raise InvalidParameterError("intensity", self.intensity, ", ".join(INTENSITIES))
+        if self.orientation not in ORIENTATIONS:
+            raise InvalidParameterError("orientation", self.orientation, ", ".join(ORIENTATIONS))
         intensity = INTENSITIES[self.intensity]
         border = intensity.border(self.border)
         unit_norm = self.unit_norm and intensity.name == "fixed"
         family = make_warp(self.warp, (shape[0], shape[1]), self.landmarks)
+        if self.orientation != "upright" and len(family.grid.live_axes) < 2:
+            raise InvalidParameterError(
+                "orientation", self.orientation, "'upright' for signals, which cannot be turned"
+            )
         solver = resolve_solver(self.solver)
         make: Callable[..., WarpedMeasure] = WarpedMeasure
         if solver.device is not None:
@@ -143,6 +155,7 @@ class MeasureSpec:
             solver=solver,
             unit_norm=unit_norm,
             intensity=intensity,
+            orientation=self.orientation,
             precision=precision,
         )
 

@@ -17,16 +17,18 @@ Data flows one way: pictures -> pyramid -> stages of the solver -> costs and par
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
 import numpy as np
 
-from dikmeans._typing import BoolArray, DType, FloatArray, IntArray
+from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
+from dikmeans.registration.descent import CentroidBank, Descent, StageKey
 from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
-from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs, unmoved_costs
+from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs
+from dikmeans.registration.orientation import Orientation, orientation_matrices
 from dikmeans.registration.pyramid import build_pyramid, pyramid_grids
 from dikmeans.registration.sampling import (
     PADDING,
@@ -39,7 +41,14 @@ from dikmeans.registration.sampling import (
     render_places,
     unpad,
 )
-from dikmeans.registration.solvers import Solver, Stage, Status
+from dikmeans.registration.solvers import Solver, Stage
+from dikmeans.registration.starts import (
+    TURNS,
+    UNTURNED,
+    StartBank,
+    lattice_of_poses,
+    make_starts,
+)
 from dikmeans.registration.warps import Affine, Border, Warp
 
 # The weight epsilon of the mean squared displacement beside the bending energy.
@@ -48,19 +57,6 @@ DISPLACEMENT_WEIGHT = 0.016
 MIN_MODEL_SMOOTHNESS = 0.1
 # With the assignment settled, a fall of the inertia by this many times the tolerance is enough.
 SETTLED = 10.0
-
-StageKey = tuple[int, bool]
-"""Pyramid level, and whether the stage is affine."""
-
-
-@dataclass(frozen=True)
-class CentroidBank:
-    """Centroids as the solver needs them: on the levels, with the curvature, of coming stages."""
-
-    pictures: FloatArray
-    levels: tuple[FloatArray, ...]
-    problems: dict[StageKey, Problem]
-    curvatures: dict[StageKey, FloatArray]
 
 
 class WarpedMeasure:
@@ -79,6 +75,8 @@ class WarpedMeasure:
         Whether centroids are constrained to unit norm.
     intensity : Intensity, optional
         How light and contrast count; by default as they are.
+    orientation : {"upright", "any", "any-mirrored"}, default="upright"
+        In which orientations an image is compared.
     precision : array of shape (K, 2 n_basis, 2 n_basis), optional
         A learned penalty :math:`Q_k` for each centroid, in place of smoothness times bending.
         Parameters of rows come before those of columns.
@@ -99,6 +97,7 @@ class WarpedMeasure:
         solver: Solver,
         unit_norm: bool = False,
         intensity: Intensity | None = None,
+        orientation: Orientation = "upright",
         precision: FloatArray | None = None,
     ):
         self.warp = warp
@@ -108,20 +107,21 @@ class WarpedMeasure:
         self.solver = solver
         self.unit_norm = unit_norm
         self.intensity = intensity or FixedIntensity()
+        self.orientations = orientation_matrices(orientation)
         self.centroid_update = "mean" if direction == "image-to-centroid" else "least-squares"
-        self._grids = pyramid_grids(warp.grid.shape)
+        self.grids = pyramid_grids(warp.grid.shape)
         affine = Affine(warp.grid.shape)
         self._families: dict[bool, Warp] = {False: warp, True: affine}
-        self._embedding = warp.embed_affine(np.eye(affine.n_basis))
+        self.embedding = warp.embed_affine(np.eye(affine.n_basis))
         self._bending = warp.bending + DISPLACEMENT_WEIGHT * warp.displacement
         self._precision = (
             self._bending_penalty(smoothness)[None] if precision is None else precision
         )
-        self._cold = solver.cold_stages(len(self._grids))
+        self._cold = solver.cold_stages(len(self.grids))
         self._warm = solver.warm_stages()
         self._samplers = {
             (stage.level, stage.affine): make_sampler(
-                self._families[stage.affine], self._grids[stage.level]
+                self._families[stage.affine], self.grids[stage.level]
             )
             for stage in (*self._cold, *self._warm, Stage(0, False, 0))
         }
@@ -135,6 +135,11 @@ class WarpedMeasure:
     def n_basis(self) -> int:
         """Number of basis functions of the warp."""
         return self.warp.n_basis
+
+    @property
+    def cold_level(self) -> int:
+        """The pyramid level that cold alignments start on."""
+        return self._cold[0].level
 
     @property
     def sampler(self) -> Sampler:
@@ -166,13 +171,13 @@ class WarpedMeasure:
         """The objective of a stage for these centroids."""
         level, affine = key
         # a coarse level sums over fewer pixels; the balance of data and penalty stays the same
-        share = self._grids[level].n_pixels / self._grids[0].n_pixels
+        share = self.grids[level].n_pixels / self.grids[0].n_pixels
         penalties = share * self._penalties(columns)
         # what the solver expects where the pictures say nothing is never quite free
         lacking = share * self._bending_penalty(max(MIN_MODEL_SMOOTHNESS - self.smoothness, 0.0))
         priors = penalties + lacking
         if affine:
-            embedding = np.kron(np.eye(2), self._embedding)
+            embedding = np.kron(np.eye(2), self.embedding)
             penalties, priors = (embedding.T @ q @ embedding for q in (penalties, priors))
         return Problem(self._samplers[key], penalties.astype(np.float32), priors.astype(np.float32))
 
@@ -184,7 +189,7 @@ class WarpedMeasure:
         """Centroids on all pyramid levels, with the curvature that the solver starts from."""
         centroids = self.intensity.prepare(np.ascontiguousarray(centroids, dtype=np.float32))
         stages = self._warm if warm else (*self._cold, *self._warm)
-        grids = self._grids[: 1 + max(stage.level for stage in stages)]
+        grids = self.grids[: 1 + max(stage.level for stage in stages)]
         levels = build_pyramid(centroids, grids, self.border)
         keys = {(stage.level, stage.affine) for stage in (*stages, Stage(0, False, 0))}
         if columns is None:
@@ -192,7 +197,24 @@ class WarpedMeasure:
         with single_blas_thread():
             problems = {key: self._problem(key, columns) for key in keys}
             curvatures = {key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys}
-        return CentroidBank(centroids, levels, problems, curvatures)
+        tries_poses = self.solver.tries_poses or len(self.orientations) > 1
+        starts = self._starts(problems, levels) if tries_poses and not warm else None
+        return CentroidBank(centroids, levels, problems, curvatures, starts)
+
+    def _starts(
+        self, problems: dict[StageKey, Problem], levels: tuple[FloatArray, ...]
+    ) -> StartBank:
+        """Centroids in all poses that a cold alignment may start from."""
+        level = self.cold_level
+        # an image that is compared in all orientations need not be turned any further
+        poses = lattice_of_poses(self.grids[0], TURNS if len(self.orientations) == 1 else UNTURNED)
+        return make_starts(
+            problems[level, True],
+            levels[level],
+            poses,
+            direction=self.direction,
+            border=self.border,
+        )
 
     def align(
         self,
@@ -200,12 +222,13 @@ class WarpedMeasure:
         bank: CentroidBank,
         *,
         start: FloatArray | None = None,
+        orientations: IntArray | None = None,
         keep: IntArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
         """Align every image with every centroid: coarse to fine, or from a warm start."""
         images = self.intensity.prepare(np.ascontiguousarray(images, dtype=np.float32))
-        descent = _Descent(self, images, bank, start)
+        descent = Descent(self, images, bank, start, orientations)
         if start is None:
             descent.run_cold(self._cold, prune)
             descent.retry_from_identity(self._warm)
@@ -233,6 +256,25 @@ class WarpedMeasure:
         return deltas, costs, status
 
     # -- rendering -----------------------------------------------------------------------------
+
+    def orient(self, images: FloatArray, orientations: IntArray) -> FloatArray:
+        """Each image (C, rows, columns) in the orientation with its number."""
+        return self.orient_level(images, np.arange(len(images)), orientations, 0)
+
+    def orient_level(
+        self, images: FloatArray, which: IntArray, orientations: IntArray, level: int
+    ) -> FloatArray:
+        """``images[which[i]]``, on a pyramid level, in the orientation ``orientations[i]``."""
+        if len(self.orientations) == 1:
+            return images[which]
+        family, grid = self._families[True], self.grids[level]
+        deltas = np.zeros((len(self.orientations), 2, family.n_basis), np.float32)
+        live = list(grid.live_axes)
+        deltas[:, live, 1:] = (self.orientations - np.eye(2))[:, live][:, :, live]
+        out = np.empty((len(which), images.shape[1], grid.n_pixels), np.float32)
+        templates = pad(images, self.border)
+        render_pairs(make_sampler(family, grid), templates, which, deltas[orientations], out)
+        return out.reshape(len(which), *images.shape[1:])
 
     def render(self, pictures: FloatArray, which: IntArray, deltas: FloatArray) -> FloatArray:
         """Warp ``pictures[which[i]]`` (C, rows, columns) by ``deltas[i]`` (2, n_basis)."""
@@ -309,126 +351,3 @@ class WarpedMeasure:
         if is_slow and change.moved <= tol * change.n_images:
             return "hardly any image changed its cluster"
         return ""
-
-
-class _Descent:
-    """All pairs of some images with all centroids of a bank, on their way to the best warp.
-
-    Pairs are numbered image by image. `deltas`, `costs` and `status` hold what each has reached.
-    """
-
-    def __init__(
-        self,
-        measure: WarpedMeasure,
-        images: FloatArray,
-        bank: CentroidBank,
-        start: FloatArray | None,
-    ):
-        self._measure, self._images, self._bank = measure, images, bank
-        self._energies = measure.intensity.energies(images)
-        self._shape = len(images), len(bank.pictures)
-        n_pairs = len(images) * len(bank.pictures)
-        if start is None:
-            self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
-        else:
-            self._deltas = np.array(start, np.float32).reshape(n_pairs, 2, -1)
-        self._costs = np.empty(n_pairs, np.float32)
-        self._status = np.full(n_pairs, Status.PRUNED, np.int8)
-
-    def run_cold(self, stages: tuple[Stage, ...], prune: float) -> None:
-        """Coarse to fine; pairs that are hopeless after the coarsest level are not refined."""
-        measure, bank = self._measure, self._bank
-        levels = build_pyramid(self._images, measure._grids, measure.border)
-        active, pruned = np.arange(len(self._costs)), False
-        for stage in stages:
-            if stage.level < stages[0].level and not pruned:
-                # once only: later, what is kept would depend on the other images of the batch
-                active, pruned = np.flatnonzero(self._near_best(prune)), True
-            pairs = self._pairs(levels[stage.level], bank.levels[stage.level])
-            self._run(stage, pairs, active)
-        self._active, self._sharp = active, self._pairs(self._images, bank.pictures)
-
-    def retry_from_identity(self, stages: tuple[Stage, ...]) -> None:
-        """Start again where coarse stages led astray; then cost the pruned pairs as they are.
-
-        No cost of a refined pair exceeds that of the identity.
-        """
-        active, sharp = self._active, self._sharp
-        unmoved = self._unmoved_costs(sharp.subset(active))
-        astray = active[unmoved < self._costs[active]]
-        if len(astray):
-            self._deltas[astray] = 0
-            for stage in stages:
-                self._run(stage, sharp, astray)
-        pruned = np.setdiff1d(np.arange(len(self._costs)), active, assume_unique=True)
-        self._costs[pruned] = self._measure.evaluate(
-            self._bank.problems[0, False], sharp.subset(pruned), self._deltas[pruned]
-        )
-        self._status[pruned] = Status.PRUNED
-
-    def _unmoved_costs(self, sharp: Pairs) -> FloatArray:
-        """Cost of pairs of sharp pictures at the identity."""
-        costs = np.empty(len(sharp.gain), np.float32)
-        if sharp.template_norms.size:  # gain and offset must be solved for: evaluated as any warp
-            deltas = np.zeros((len(costs), 2, self._measure.n_basis), np.float32)
-            return self._measure.evaluate(self._bank.problems[0, False], sharp, deltas)
-        unmoved_costs(sharp, self._measure.warp.grid.shape, PADDING, costs)
-        return costs
-
-    def run_warm(self, stages: tuple[Stage, ...], keep: IntArray | None, prune: float) -> None:
-        """Refine the promising pairs, and each image's `keep`, on the sharp pictures alone."""
-        sharp = self._pairs(self._images, self._bank.pictures)
-        self._costs = self._measure.evaluate(self._bank.problems[0, False], sharp, self._deltas)
-        chosen = self._near_best(prune)
-        if keep is not None:
-            chosen[np.arange(len(chosen)), keep] = True
-        for stage in stages:
-            self._run(stage, sharp, np.flatnonzero(chosen))
-
-    def result(self) -> PairFits:
-        """What the pairs have reached, by image and centroid."""
-        costs = self._costs.reshape(self._shape).astype(np.float64) * self._energies[:, None]
-        deltas = self._deltas.reshape(*self._shape, 2, -1)
-        return PairFits(costs, deltas, self._status.reshape(self._shape))
-
-    def _run(self, stage: Stage, pairs: Pairs, active: IntArray) -> None:
-        """One stage on the `active` pairs; an affine stage starts from the identity."""
-        key = (stage.level, stage.affine)
-        problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
-        if stage.affine:
-            start = np.zeros((len(active), 2, problem.n_basis), np.float32)
-        else:
-            start = self._deltas[active]
-        reached, self._costs[active], self._status[active] = self._measure.minimize(
-            problem, pairs.subset(active), curvature, stage.evaluations, start
-        )
-        if stage.affine:
-            reached = reached @ self._measure._embedding.T.astype(np.float32)
-        self._deltas[active] = reached
-
-    def _pairs(self, images: FloatArray, centroids: FloatArray) -> Pairs:
-        """All pairs of images with centroids on one level, image by image."""
-        n, k = self._shape
-        image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
-        image_is_warped = self._measure.direction == "image-to-centroid"
-        templates, targets = (images, centroids) if image_is_warped else (centroids, images)
-        (templates, template_norms), (targets, target_norms) = map(
-            self._measure.intensity.level, (templates, targets)
-        )
-        return Pairs(
-            templates=pad(templates, self._measure.border),
-            targets=np.ascontiguousarray(targets.reshape(*targets.shape[:2], -1)),
-            template_of=image_of if image_is_warped else centroid_of,
-            target_of=centroid_of if image_is_warped else image_of,
-            centroid_of=centroid_of,
-            gain=(1 / self._energies[image_of]).astype(np.float32),
-            template_norms=template_norms,
-            target_norms=target_norms,
-        )
-
-    def _near_best(self, prune: float) -> BoolArray:
-        """Which pairs cost at most `prune` times their image's best, shape (n, K)."""
-        if np.isinf(prune):
-            return np.ones(self._shape, bool)
-        costs = self._costs.reshape(self._shape)
-        return costs <= prune * costs.min(axis=1, keepdims=True)

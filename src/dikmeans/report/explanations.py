@@ -90,7 +90,7 @@ def explain_settings(model: DIKMeans, warp: Warp) -> list[Setting]:
     name = preprocessing.name or "none"
     settings.append(setting("Preprocessing", name, "preprocessing", str(preprocessing)))
     meaning = "The run with the lowest inertia is kept; labels are never used."
-    settings.append(setting("Runs", f"{model.n_init}", "n_init", meaning))
+    settings.append(setting("Runs", f"{model.n_runs_for(n_images)}", "n_init", meaning))
     swaps = schedule.phase(PhaseKind.SWAPS)
     if swaps is not None:
         value = f"up to {swaps.max_trials}"

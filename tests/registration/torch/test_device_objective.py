@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from dikmeans.registration import make_warp
 from dikmeans.registration.objective import N_WORK_ROWS, evaluate
-from dikmeans.registration.warped_measure import _Descent
+from dikmeans.registration.descent import Descent
 from tests import reference
 from tests.registration.torch.device_pairs import both, some_precision, some_warps
 
@@ -31,7 +31,7 @@ def a_scene(shape, n_channels, measure, *, learned=False):
     precision = some_precision(n_basis, 2) if learned else None
     compiled, device = both(shape, precision=precision, **measure)
     problem = compiled.bank(centroids).problems[0, False]
-    pairs = _Descent(compiled, images, compiled.bank(centroids), None)._pairs(images, centroids)
+    pairs = Descent(compiled, images, compiled.bank(centroids), None)._pairs(images, 0)
     deltas = np.stack([a_clear_warp(compiled, problem.sampler, rng) for _ in range(10)])
     return compiled, device, problem, pairs, deltas
 

@@ -68,7 +68,7 @@ class FigureInputs:
             models = {}
             for name, warp in COMPARED_WARPS.items():
                 self.progress.step(f"{name} on {task.title}")
-                model = DIKMeans(data.n_classes, warp=warp, random_state=self.seed)
+                model = DIKMeans(data.n_classes, warp=warp, n_init=1, random_state=self.seed)
                 models[name] = model.fit(data.train.images)
             self._fits = task.name, models
         return self._fits[1]

@@ -189,7 +189,7 @@ def _k_means(n_clusters: int, seed: int) -> Clusterer:
 def _ai_k_means(n_clusters: int, seed: int) -> Clusterer:
     from dikmeans import DIKMeans
 
-    return DIKMeans(n_clusters, warp="affine", random_state=seed)
+    return DIKMeans(n_clusters, warp="affine", n_init=1, random_state=seed)
 
 
 def _di_k_means_published(n_clusters: int, seed: int) -> Clusterer:
@@ -201,7 +201,7 @@ def _di_k_means_published(n_clusters: int, seed: int) -> Clusterer:
 def _di_k_means(n_clusters: int, seed: int) -> Clusterer:
     from dikmeans import DIKMeans
 
-    return DIKMeans(n_clusters, random_state=seed)
+    return DIKMeans(n_clusters, n_init=1, random_state=seed)
 
 
 def _make_baseline(

@@ -61,6 +61,8 @@ class Solver(BaseEstimator, ABC):
     """
 
     constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {}
+    tries_poses: ClassVar[bool] = False
+    """Whether a cold descent also starts from the best of a lattice of poses."""
     device: str | None
 
     def check(self) -> None:

@@ -59,6 +59,7 @@ class QuasiNewton(Solver):
         the machine, not of the model: model files do not keep it.
     """
 
+    tries_poses = True
     constraints: ClassVar = {
         "evaluations": [Whole(1)],
         "tol": [Number(0)],

@@ -11,6 +11,7 @@ from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.intensity import Intensity
 from dikmeans.registration.measure import Direction
 from dikmeans.registration.objective import Pairs, Problem
+from dikmeans.registration.orientation import Orientation
 from dikmeans.registration.sampling import pad
 from dikmeans.registration.solvers import Adam, QuasiNewton, Solver
 from dikmeans.registration.torch.adam import AdamDescent
@@ -51,7 +52,7 @@ class TorchMeasure(WarpedMeasure):
     ----------
     warp : Warp
     device : torch.device
-    smoothness, direction, border, solver, unit_norm, intensity, precision
+    smoothness, direction, border, solver, unit_norm, intensity, orientation, precision
         As for `WarpedMeasure`.
     """
 
@@ -68,6 +69,7 @@ class TorchMeasure(WarpedMeasure):
         solver: Solver,
         unit_norm: bool = False,
         intensity: Intensity | None = None,
+        orientation: Orientation = "upright",
         precision: FloatArray | None = None,
     ):
         super().__init__(
@@ -78,6 +80,7 @@ class TorchMeasure(WarpedMeasure):
             solver=solver,
             unit_norm=unit_norm,
             intensity=intensity,
+            orientation=orientation,
             precision=precision,
         )
         self.device = device
