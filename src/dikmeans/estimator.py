@@ -73,7 +73,13 @@ from dikmeans.parameters import (
     Whole,
     check_parameters,
 )
-from dikmeans.preprocessing import PREPROCESSORS, Chain, Preprocessor, resolve_preprocessing
+from dikmeans.preprocessing import (
+    PREPROCESSORS,
+    Chain,
+    Preprocessor,
+    choose_intensity,
+    resolve_preprocessing,
+)
 from dikmeans.preprocessing.base import learning_indices
 from dikmeans.preprocessing.chain import steps_of
 from dikmeans.registration.api import align_to_nearest
@@ -153,7 +159,9 @@ class DIKMeans(
     intensity : {"auto", "fixed", "affine"}, default="auto"
         Whether light and contrast of images count: "fixed" compares values as they are, "affine"
         solves for the gain and the offset of every pair, in every channel, so that they do not
-        count; see `dikmeans.registration.intensity`. "auto" is what suits the preprocessing.
+        count; see `dikmeans.registration.intensity`. "auto" is "affine" for pictures that are only
+        scaled to unit norm, "fixed" after any other preprocessing, for signals, and with
+        ``warp="none"``.
     n_prototypes : "auto" or int, default="auto"
         Prototypes per cluster, at most: crossed and plain sevens, say. In the end each cluster is
         divided into so many, and an image belongs to the cluster of its nearest prototype; see
@@ -728,14 +736,15 @@ class DIKMeans(
         resolve_solver(self.solver)
 
     def measure_for(self, preprocessing: Preprocessor) -> MeasureSpec:
-        """The measure that the parameters name, on pictures preprocessed in that way."""
+        """The measure that the parameters name, after that fitted preprocessing."""
+        is_auto = self.intensity == "auto"
         return MeasureSpec(
             warp=self.warp,
             landmarks=self.landmarks,
             smoothness=self.smoothness,
             direction=self.direction,
             border=preprocessing.border,
-            intensity=preprocessing.intensity if self.intensity == "auto" else self.intensity,
+            intensity=choose_intensity(preprocessing, self.warp)[0] if is_auto else self.intensity,
             solver=self.solver,
             unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
         )
@@ -866,8 +875,7 @@ class DIKMeans(
             names = [step.name for step in steps_of(self.preprocessing_)]
             self.choices_["preprocessing"] = Choice(" + ".join(map(str, names)), why)
         if self.intensity == "auto":
-            choice = Choice(self.preprocessing_.intensity, self.preprocessing_.why_intensity)
-            self.choices_["intensity"] = choice
+            self.choices_["intensity"] = Choice(*choose_intensity(self.preprocessing_, self.warp))
         search, family = self.search or Search(), self._warp_family(self.image_shape_)
         if isinstance(family, ThinPlate) and self.landmarks == "auto":
             reason = "enough to bend a stroke, too few to move single pixels"

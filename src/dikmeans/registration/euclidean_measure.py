@@ -104,7 +104,10 @@ class EuclideanMeasure:
         n_jobs: int | None,
     ) -> tuple[FloatArray, FloatArray]:
         """Residuals of the images of each cluster, and their weight."""
-        push, mass = np.zeros(centroids.shape), np.zeros((*centroids.shape[:1], 1, *centroids.shape[2:]))
+        push, mass = (
+            np.zeros(centroids.shape),
+            np.zeros((*centroids.shape[:1], 1, *centroids.shape[2:])),
+        )
         for k, centroid in enumerate(centroids):
             members = np.flatnonzero(labels == k)
             residuals = images[members] - centroid

@@ -11,8 +11,8 @@ import numpy as np
 from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.images import from_channels_first
 from dikmeans.registration.batches import align_images
-from dikmeans.registration.inverse import inverse_grid
 from dikmeans.registration.intensity import Match
+from dikmeans.registration.inverse import inverse_grid
 from dikmeans.registration.measure import Measure
 from dikmeans.registration.solvers import Status
 from dikmeans.registration.warps import Warp
