@@ -737,14 +737,16 @@ class DIKMeans(
 
     def measure_for(self, preprocessing: Preprocessor) -> MeasureSpec:
         """The measure that the parameters name, after that fitted preprocessing."""
-        is_auto = self.intensity == "auto"
+        intensity = self.intensity
+        if intensity == "auto":
+            intensity, _ = choose_intensity(preprocessing, self.warp)
         return MeasureSpec(
             warp=self.warp,
             landmarks=self.landmarks,
             smoothness=self.smoothness,
             direction=self.direction,
             border=preprocessing.border,
-            intensity=choose_intensity(preprocessing, self.warp)[0] if is_auto else self.intensity,
+            intensity=intensity,
             solver=self.solver,
             unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
         )
