@@ -4,8 +4,9 @@ One evaluation of cost and gradient for one (image, centroid) pair has to do at 
 with the basis matrix to find the coordinates, one gather pass over the pixels, one product with the
 transposed matrix. The bound measured here is the time of exactly these: two single-precision GEMMs
 of that size by BLAS (all centroids of an image at once, which is BLAS's best case) and one pass
-that samples a picture at given coordinates, written as plainly as possible. Everything on one
-thread, interleaved in one process, medians.
+that samples a picture at given coordinates, written as plainly as possible. Beside it the same
+evaluation with light and contrast solved for (``intensity="affine"``). Everything on one thread,
+interleaved in one process, medians.
 
     python -m benchmarks.kernel
 """
@@ -18,6 +19,7 @@ from numba import njit
 from benchmarks._common import digits, interleaved, print_table
 from dikmeans.parallel.threads import single_blas_thread
 from dikmeans.registration import MeasureSpec
+from dikmeans.registration.intensity import AffineIntensity
 from dikmeans.registration.objective import Pairs, evaluate_pairs
 from dikmeans.registration.sampling import pad
 
@@ -58,6 +60,15 @@ def measure(side: int) -> list[str]:
         centroid_of=centroid_of,
         gain=np.ones(N_IMAGES * N_CENTROIDS, np.float32),
     )
+    affine = AffineIntensity()
+    lit_images, image_norms = affine.level(affine.prepare(images))
+    lit_centroids, centroid_norms = affine.level(affine.prepare(centroids))
+    lit_pairs = pairs._replace(
+        templates=pad(lit_images, "rim"),
+        targets=lit_centroids.reshape(N_CENTROIDS, 1, -1),
+        template_norms=image_norms,
+        target_norms=centroid_norms,
+    )
     rng = np.random.default_rng(0)
     n_pairs, n_basis = N_IMAGES * N_CENTROIDS, measure.n_basis
     deltas = rng.normal(0, 0.03, (n_pairs, 2, n_basis)).astype(np.float32)
@@ -75,6 +86,9 @@ def measure(side: int) -> list[str]:
     def ours() -> None:
         evaluate_pairs(problem, pairs, deltas, costs)
 
+    def matched() -> None:
+        evaluate_pairs(problem, lit_pairs, deltas, costs)
+
     def gemm() -> None:
         for _ in range(N_IMAGES):
             np.dot(parameters, phi, out=coordinates)
@@ -84,12 +98,14 @@ def measure(side: int) -> list[str]:
         gather_passes(n_pairs, picture, width, rows, columns, out)
 
     with single_blas_thread():
-        ours_s, gemm_s, gather_s = interleaved([ours, gemm, gather], repeats=15)
+        ours_s, matched_s, gemm_s, gather_s = interleaved([ours, matched, gemm, gather], repeats=15)
     us = 1e6 / n_pairs
     bound = gemm_s + gather_s
     return [
         f"{side} x {side}",
         f"{ours_s * us:.2f}",
+        f"{matched_s * us:.2f}",
+        f"{matched_s / ours_s:.2f}",
         f"{gemm_s * us:.2f}",
         f"{gather_s * us:.2f}",
         f"{bound * us:.2f}",
@@ -98,5 +114,14 @@ def measure(side: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    header = ["landmarks", "ours (us)", "GEMM (us)", "gather (us)", "bound (us)", "ours / bound"]
+    header = [
+        "landmarks",
+        "ours (us)",
+        "affine (us)",
+        "affine / ours",
+        "GEMM (us)",
+        "gather (us)",
+        "bound (us)",
+        "ours / bound",
+    ]
     print_table(header, (measure(side) for side in (3, 4, 6, 8)))

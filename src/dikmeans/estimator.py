@@ -74,7 +74,13 @@ from dikmeans.parameters import (
     Whole,
     check_parameters,
 )
-from dikmeans.preprocessing import PREPROCESSORS, Chain, Preprocessor, resolve_preprocessing
+from dikmeans.preprocessing import (
+    PREPROCESSORS,
+    Chain,
+    Preprocessor,
+    choose_intensity,
+    resolve_preprocessing,
+)
 from dikmeans.preprocessing.base import learning_indices
 from dikmeans.preprocessing.chain import steps_of
 from dikmeans.registration.api import align_to_nearest
@@ -155,7 +161,9 @@ class DIKMeans(
     intensity : {"auto", "fixed", "affine"}, default="auto"
         Whether light and contrast of images count: "fixed" compares values as they are, "affine"
         solves for the gain and the offset of every pair, in every channel, so that they do not
-        count; see `dikmeans.registration.intensity`. "auto" is what suits the preprocessing.
+        count; see `dikmeans.registration.intensity`. "auto" is "affine" for pictures that are only
+        scaled to unit norm, "fixed" after any other preprocessing, for signals, and with
+        ``warp="none"``.
     orientation : {"upright", "any", "any-mirrored"}, default="upright"
         Whether images are compared as they are (the warp may turn them by some 45 degrees), turned
         by whatever angle fits best, or turned and mirrored: for coins, cells and particles. See
@@ -742,14 +750,17 @@ class DIKMeans(
         resolve_solver(self.solver)
 
     def measure_for(self, preprocessing: Preprocessor) -> MeasureSpec:
-        """The measure that the parameters name, on pictures preprocessed in that way."""
+        """The measure that the parameters name, after that fitted preprocessing."""
+        intensity = self.intensity
+        if intensity == "auto":
+            intensity, _ = choose_intensity(preprocessing, self.warp)
         return MeasureSpec(
             warp=self.warp,
             landmarks=self.landmarks,
             smoothness=self.smoothness,
             direction=self.direction,
             border=preprocessing.border,
-            intensity=preprocessing.intensity if self.intensity == "auto" else self.intensity,
+            intensity=intensity,
             orientation=self.orientation,
             solver=self.solver,
             unit_norm=self.direction == "image-to-centroid" and preprocessing.unit_norm,
@@ -890,8 +901,7 @@ class DIKMeans(
             names = [step.name for step in steps_of(self.preprocessing_)]
             self._choose("preprocessing", Choice(" + ".join(map(str, names)), why))
         if self.intensity == "auto":
-            choice = Choice(self.preprocessing_.intensity, self.preprocessing_.why_intensity)
-            self._choose("intensity", choice)
+            self._choose("intensity", Choice(*choose_intensity(self.preprocessing_, self.warp)))
         search, family = self.search or Search(), self._warp_family(self.image_shape_)
         if isinstance(family, ThinPlate) and self.landmarks == "auto":
             reason = "enough to bend a stroke, too few to move single pixels"

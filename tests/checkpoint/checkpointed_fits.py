@@ -17,6 +17,7 @@ FITS: dict[str, dict[str, Any]] = {
     "tps": {"landmarks": 3, "search__sample_size": 70, "n_prototypes": 2, "random_state": 5},
     "affine": {"warp": "affine", "direction": "image-to-centroid"},
     "none": {"warp": "none", "search__n_swaps": 3},
+    "affine intensity": {"intensity": "affine", "landmarks": 3, "n_init": 1},
     "bending": {
         "search__deformation_prior": "bending",
         "search__warm_up": False,

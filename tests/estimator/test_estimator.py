@@ -378,7 +378,9 @@ def test_the_inertia_falls_with_unit_norm_centroids_too(real_digits, smoothness)
 def test_centroids_have_unit_norm_if_unit_norm_images_are_warped_onto_them(
     real_digits, warp, direction, preprocessing, constrained
 ):
-    model = quick(warp=warp, direction=direction, preprocessing=preprocessing, max_iter=1)
+    model = quick(
+        intensity="fixed", warp=warp, direction=direction, preprocessing=preprocessing, max_iter=1
+    )
     model.fit(real_digits[0][:60])
     norms = np.linalg.norm(model.prototypes_.reshape(len(model.prototypes_), -1), axis=1)
     assert np.allclose(norms, 1, atol=1e-5) == constrained

@@ -27,7 +27,10 @@ def expected_failures(estimator: DIKMeans) -> dict[str, str]:
 
 @pytest.mark.filterwarnings("ignore:Only .* clusters have members")  # as KMeans warns, of copies
 @parametrize_with_checks(
-    [DIKMeans(warp=warp) for warp in ("none", "affine", "tps")],
+    [
+        *(DIKMeans(warp=warp, intensity="fixed") for warp in ("none", "affine", "tps")),
+        *(DIKMeans(warp=warp, intensity="affine") for warp in ("none", "tps")),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks_pass(estimator, check):

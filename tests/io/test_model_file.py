@@ -81,10 +81,10 @@ def test_every_parameter_comes_back(real_digits, tmp_path, parameters):
     np.testing.assert_array_equal(copy.predict(X), model.labels_)
 
 
-def test_a_file_names_its_format_and_starts_at_version_one(path):
-    assert (FORMAT, VERSION) == ("dikmeans-model", 1)
+def test_a_file_names_its_format_and_version(path):
+    assert (FORMAT, VERSION) == ("dikmeans-model", 2)
     header, tensors = read_tensor_file(path, FORMAT, VERSION, "model")
-    assert header["version"] == 1
+    assert header["version"] == 2
     assert {"prototypes", "prototype_clusters", "assignment.labels", "assignment.warps"} <= set(
         tensors
     )

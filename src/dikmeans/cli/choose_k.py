@@ -40,6 +40,7 @@ def choose_k(
     invert: options.Invert = False,
     color: options.Color = False,
     preprocessing: options.Preprocessing = "auto",
+    intensity: options.Intensity = "auto",
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
@@ -56,6 +57,7 @@ def choose_k(
         model = options.make_model(
             lowest,
             preprocessing=preprocessing,
+            intensity=intensity,
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,
@@ -89,6 +91,7 @@ def choose_k(
             invert=invert,
             color=color,
             preprocessing=None if preprocessing == "auto" else preprocessing,
+            intensity=None if intensity == "auto" else intensity,
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,

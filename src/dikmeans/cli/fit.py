@@ -68,6 +68,7 @@ def fit(
     color: options.Color = False,
     limit: options.Limit = None,
     preprocessing: options.Preprocessing = "auto",
+    intensity: options.Intensity = "auto",
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
@@ -98,6 +99,7 @@ def fit(
         model = options.make_model(
             clusters,
             preprocessing=preprocessing,
+            intensity=intensity,
             device=device,
             warp=warp,
             landmarks=landmarks,

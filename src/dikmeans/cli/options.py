@@ -104,6 +104,12 @@ Preprocessing = Annotated[
         "local-contrast, whitening or subject-centering.",
     ),
 ]
+Intensity = Annotated[
+    Literal["auto", "fixed", "affine"],
+    clustering_option(
+        help="Light and contrast of pictures: as they are (fixed), or solved for (affine).",
+    ),
+]
 Warp = Annotated[
     Literal["tps", "affine", "none"] | None,
     clustering_option(

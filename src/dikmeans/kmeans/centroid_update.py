@@ -30,9 +30,9 @@ offset, on the sphere of standardized pictures; and :math:`W_i` becomes :math:`a
     + \kappa\,(\|\tilde x_i\| / \|\mu\| - a_i)\,\mu\bigr), \qquad
     D = \mathrm{diag}\sum_i w_i a_i^2 (W_i^T 1 + \kappa).
 
-The terms with :math:`\kappa` bound what gains cost: :math:`-\|\mu\|` lies below its tangent. The cost
-does not see light and contrast of a centroid; it is given the mean brightness and the mean contrast
-of its members, so that it looks like one of them.
+The terms with :math:`\kappa` bound what gains cost: :math:`-\|\mu\|` lies below its tangent. The
+cost does not see light and contrast of a centroid; it is given the mean brightness and the mean
+contrast of its members, so that it looks like one of them.
 
 No update raises the inertia. They need no more of the images than sums over them (`Sums`), so
 images that lie in several places are summed where they lie. Sums run over the images in their
@@ -79,6 +79,10 @@ class Members(NamedTuple):
     weights: FloatArray
     labels: IntArray
     deltas: FloatArray
+
+    def part(self, rows: slice) -> Members:
+        """Some of them."""
+        return Members(self.images[rows], self.weights[rows], self.labels[rows], self.deltas[rows])
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ class _Mean:
     def gather(
         self, measure: Measure, members: Members, centroids: FloatArray, n_jobs: int | None
     ) -> Sums:
-        images, weights, labels, deltas = members
+        images, deltas = members.images, members.deltas
 
         def render(part: slice) -> FloatArray:
             which = np.arange(part.stop - part.start)
@@ -271,8 +275,7 @@ class _MatchedLeastSquares:
         current = AFFINE.prepare(centroids)
         push, mass = np.zeros(centroids.shape), np.zeros(centroids.shape)
         for part in slices(len(images), STANDARDIZED_AT_ONCE // images[0].size):
-            some = Members(*(column[part] for column in members))
-            more_push, more_mass = self._gather_part(measure, some, current, n_jobs)
+            more_push, more_mass = self._gather_part(measure, members.part(part), current, n_jobs)
             push += more_push
             mass += more_mass
         tone = _sum_of_tones(images, weights, labels, len(centroids))
@@ -281,13 +284,13 @@ class _MatchedLeastSquares:
     def _gather_part(
         self, measure: Measure, members: Members, current: FloatArray, n_jobs: int | None
     ) -> tuple[FloatArray, FloatArray]:
+        """Push and mass of some members; `current` are the centroids, standardized."""
         images, weights, labels, deltas = members
-        targets, n_clusters = AFFINE.prepare(images), len(current)
+        targets = AFFINE.prepare(images)
 
         def match(part: slice) -> tuple[FloatArray, FloatArray]:
             warped = measure.render(current, labels[part], deltas[part])
-            templates = current[labels[part]]
-            gains, _ = AFFINE.match(warped, templates, targets[part])
+            gains, _ = AFFINE.match(warped, current[labels[part]], targets[part])
             return gains, warped.mean(axis=(2, 3), dtype=np.float64)
 
         parts = batches(len(images), images[0].size)
@@ -300,30 +303,36 @@ class _MatchedLeastSquares:
             inverse = 1 / np.where(gain > 0, gain, np.inf)
             # w a W^T (x - a (W mu - mean)) is w a^2 W^T (x / a + mean - W mu)
             wanted = inverse[:, None, None, None] * targets[:, one] + means[:, one, None, None]
+            wanted = wanted.astype(targets.dtype)
             push[:, one], mass[:, one] = measure.back_project(
-                current[:, one],
-                wanted.astype(targets.dtype),
-                labels,
-                weights * gain**2,
-                deltas,
-                n_jobs,
+                current[:, one], wanted, labels, weights * gain**2, deltas, n_jobs
             )
-        sizes, wanted_sizes = Tone.of(current).contrasts, Tone.of(targets).contrasts
-        ratios = wanted_sizes / np.where(sizes > 0, sizes, np.inf)[labels]
-        shape = (n_clusters, current.shape[1], 1, 1)
-        pull, stiffness = np.empty(shape), np.empty(shape)
-        for c in range(current.shape[1]):
-            gain = gains[:, c] * (sizes[labels, c] > 0)
-            pulls = GAIN_WEIGHT * weights * gain * (ratios[:, c] - gain)
-            pull[:, c, 0, 0] = weight_per_cluster(labels, pulls, n_clusters)
-            squares = GAIN_WEIGHT * weights * gain**2
-            stiffness[:, c, 0, 0] = weight_per_cluster(labels, squares, n_clusters)
+        pull, stiffness = _gain_terms(current, targets, gains, weights, labels)
         return push + pull * current, mass + stiffness
 
     def step(self, centroids: FloatArray, sums: Sums, unit_norm: bool) -> FloatArray:
         current = AFFINE.prepare(centroids)
         moved = current + sums.pictures / np.where(sums.mass > 0, sums.mass, np.inf)
         return _mean_tone(sums).give(moved)
+
+
+def _gain_terms(
+    current: FloatArray,
+    targets: FloatArray,
+    gains: FloatArray,
+    weights: FloatArray,
+    labels: IntArray,
+) -> tuple[FloatArray, FloatArray]:
+    """What the cost of gains adds to the push, as a multiple of the centroid, and to the mass."""
+    sizes = Tone.of(current).contrasts
+    is_alive = sizes > 0
+    ratios = Tone.of(targets).contrasts / np.where(is_alive, sizes, np.inf)[labels]
+    alive_gains = gains * is_alive[labels]
+    pull, stiffness = np.zeros((2, *current.shape[:2]))
+    each = GAIN_WEIGHT * weights[:, None] * alive_gains
+    np.add.at(pull, labels, each * (ratios - alive_gains))
+    np.add.at(stiffness, labels, each * alive_gains)
+    return pull[..., None, None], stiffness[..., None, None]
 
 
 def _sum_of_members(

@@ -9,7 +9,7 @@ says what it does.
 from __future__ import annotations
 
 from dikmeans._typing import FloatArray
-from dikmeans.preprocessing.auto import choose_preprocessing
+from dikmeans.preprocessing.auto import choose_intensity, choose_preprocessing
 from dikmeans.preprocessing.background import Background
 from dikmeans.preprocessing.base import Identity, Preprocessor, UnitNorm
 from dikmeans.preprocessing.centering import Centering
@@ -63,6 +63,7 @@ __all__ = [
     "SubjectCentering",
     "UnitNorm",
     "Whitening",
+    "choose_intensity",
     "choose_preprocessing",
     "resolve_preprocessing",
 ]

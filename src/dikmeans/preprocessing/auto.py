@@ -9,10 +9,13 @@ from dikmeans._typing import FloatArray
 from dikmeans.preprocessing.background import Background, find_ground
 from dikmeans.preprocessing.base import Preprocessor, UnitNorm, learning_indices
 from dikmeans.preprocessing.centering import Centering, center_offsets, stays_inside
-from dikmeans.preprocessing.chain import Chain
+from dikmeans.preprocessing.chain import Chain, steps_of
 from dikmeans.preprocessing.local_contrast import LocalContrast
 from dikmeans.preprocessing.subject_centering import SubjectCentering
 from dikmeans.preprocessing.whitening import Whitening, power_spectrum
+from dikmeans.registration.grid import MIN_LIVE_LENGTH
+from dikmeans.registration.intensity import IntensityName
+from dikmeans.registration.warps import WarpName
 
 # A picture has a dark background if its darkest tenth is darker than this share of its brightest.
 DARK, DARKEST, BRIGHTEST = 0.15, 0.1, 0.99
@@ -25,6 +28,26 @@ SMALLEST_SIDE = 16
 OFF_CENTER = 0.04
 # So many pictures tell what ground they have.
 N_GROUNDS = 200
+
+
+def choose_intensity(preprocessing: Preprocessor, warp: WarpName) -> tuple[IntensityName, str]:
+    """How light and contrast of pictures should count after a fitted preprocessing, and why.
+
+    Examples
+    --------
+    >>> tiny = np.zeros((3, 1, 8, 8))
+    >>> choose_intensity(UnitNorm().learn(tiny), "tps")
+    ('affine', 'the pictures are only scaled')
+    """
+    last = steps_of(preprocessing)[-1]
+    if warp == "none":
+        return "fixed", "as in K-means"
+    if not isinstance(last, UnitNorm):
+        how = "as they are" if last.name is None else "after the preprocessing"
+        return "fixed", f"pictures are compared {how}"
+    if min(preprocessing.output_shape(preprocessing.image_shape_)[:2]) < MIN_LIVE_LENGTH:
+        return "fixed", "signals are compared at unit norm"
+    return "affine", "the pictures are only scaled"
 
 
 def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.images import as_pictures, from_channels_first, scale_to_unit_norm
-from dikmeans.registration.intensity import IntensityName
 from dikmeans.registration.warps import Border
 
 Learned: TypeAlias = dict[str, float | FloatArray]
@@ -49,9 +48,6 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
         Whether it changes nothing but the norm of a picture.
     unit_norm : bool
         Whether pictures have unit norm afterwards.
-    intensity : {"fixed", "affine"}
-        Whether light and contrast should count afterwards, or be solved for: what "auto" chooses.
-    why_intensity : str
     batch_pixels : int
         Pixels that are worked on at once: bounds the memory of intermediate results.
     """
@@ -59,8 +55,6 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
     name: ClassVar[str | None]
     only_scales: ClassVar[bool] = False
     unit_norm: bool = True
-    intensity: IntensityName = "fixed"
-    why_intensity: str = "preprocessing has dealt with light and contrast"
     batch_pixels: ClassVar[int] = 10_000
 
     def __init__(self, border: Border = "zero"):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from dikmeans._typing import FloatArray, ImageShape
 from dikmeans.preprocessing.base import Learned, Preprocessor
-from dikmeans.registration.intensity import IntensityName
 
 
 def steps_of(preprocessing: Preprocessor) -> tuple[Preprocessor, ...]:
@@ -43,16 +42,6 @@ class Chain(Preprocessor):
     def unit_norm(self) -> bool:  # type: ignore[override]
         """Whether the last step scales to unit norm."""
         return self.steps[-1].unit_norm
-
-    @property
-    def intensity(self) -> IntensityName:  # type: ignore[override]
-        """What suits the pictures that the last step returns."""
-        return self.steps[-1].intensity
-
-    @property
-    def why_intensity(self) -> str:  # type: ignore[override]
-        """Why it does."""
-        return self.steps[-1].why_intensity
 
     def _learn(self, pictures: FloatArray) -> None:
         fitted: list[Preprocessor] = []

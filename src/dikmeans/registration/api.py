@@ -70,8 +70,8 @@ def align(x: ArrayLike, centroid: ArrayLike, **measure: Unpack[MeasureOptions]) 
     x, centroid : arrays of shape (rows, columns) or (rows, columns, channels)
     **measure
         ``warp``, ``landmarks``, ``smoothness``, ``direction``, ``border``, ``intensity``,
-        ``solver``: the measure; see `dikmeans.registration.MeasureSpec`. With direction "image-to-centroid" `x` is warped,
-        with "centroid-to-image" `centroid` is.
+        ``solver``: the measure; see `dikmeans.registration.MeasureSpec`. With direction
+        "image-to-centroid" `x` is warped, with "centroid-to-image" `centroid` is.
 
     Returns
     -------

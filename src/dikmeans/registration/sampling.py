@@ -1,9 +1,9 @@
 """Rendering: the value of a picture between its pixels, by bilinear interpolation.
 
 A template is padded by two pixels on each side before it is sampled, with zeros, with its own edge
-pixels or with their mean, and coordinates are clamped into the padded picture. Every sample then has four
-neighbors and is taken without a branch, and value and slope are right outside the picture too: a
-point further than one pixel away lies between two equal rows, where the slope is zero.
+pixels or with their mean, and coordinates are clamped into the padded picture. Every sample then
+has four neighbors and is taken without a branch, and value and slope are right outside the picture
+too: a point further than one pixel away lies between two equal rows, where the slope is zero.
 
 Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to their
 origin.

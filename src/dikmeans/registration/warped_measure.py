@@ -1,8 +1,9 @@
 r"""The measure under affine maps and thin-plate splines, with its solver, on pictures of one shape.
 
 The penalty of a warp is the quadratic form :math:`\delta^T Q\,\delta` in units of the image's
-energy :math:`\|x\|^2` (which is 1 after preprocessing, and where light and contrast are solved for),
-so that pictures with values up to 255 and pictures with values up to 1 are treated alike. Without a learned deformation prior it is
+energy :math:`\|x\|^2` (which is 1 after preprocessing, and where light and contrast are solved
+for), so that pictures with values up to 255 and pictures with values up to 1 are treated alike.
+Without a learned deformation prior it is
 
 .. math::
     Q = \lambda\,(\mathrm{bending} + \varepsilon\,\mathrm{displacement}),
