@@ -7,8 +7,8 @@ import pytest
 from scipy import ndimage
 
 from dikmeans.registration import make_warp
-from dikmeans.registration.objective import N_WORK_ROWS, evaluate
 from dikmeans.registration.descent import Descent
+from dikmeans.registration.objective import N_WORK_ROWS, evaluate
 from tests import reference
 from tests.registration.torch.device_pairs import both, some_precision, some_warps
 
