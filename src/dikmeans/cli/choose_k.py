@@ -37,8 +37,9 @@ def choose_k(
     quiet: options.Quiet = False,
     split: options.Split = "train",
     size: options.Size = None,
+    stretch: options.Stretch = False,
     invert: options.Invert = False,
-    color: options.Color = False,
+    color: options.Color = None,
     preprocessing: options.Preprocessing = "auto",
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
@@ -62,7 +63,14 @@ def choose_k(
             n_jobs=jobs,
         )
         place = options.make_source(
-            source, split, size=size, invert=invert, color=color, limit=sample
+            source,
+            split,
+            size=size,
+            stretch=stretch,
+            invert=invert,
+            color=color,
+            labels="none",
+            limit=sample,
         )
         at_least = 2 * MIN_IMAGES_PER_CLUSTER * highest
         images = options.load_pictures(place, at_least=at_least, purpose=f"--to {highest}")
@@ -86,6 +94,7 @@ def choose_k(
             *("fit", source, "-k", str(choice.n_clusters), "-o", "RUN"),
             split=None if split == "train" else split,
             size=size,
+            stretch=stretch,
             invert=invert,
             color=color,
             preprocessing=None if preprocessing == "auto" else preprocessing,

@@ -64,8 +64,10 @@ def fit(
     quiet: options.Quiet = False,
     split: options.Split = "train",
     size: options.Size = None,
+    stretch: options.Stretch = False,
     invert: options.Invert = False,
-    color: options.Color = False,
+    color: options.Color = None,
+    labels: options.LabelsOption = "auto",
     limit: options.Limit = None,
     preprocessing: options.Preprocessing = "auto",
     warp: options.Warp = None,
@@ -108,7 +110,14 @@ def fit(
             n_jobs=jobs,
         )
         place = options.make_source(
-            source, split, size=size, invert=invert, color=color, limit=limit
+            source,
+            split,
+            size=size,
+            stretch=stretch,
+            invert=invert,
+            color=color,
+            labels=labels,
+            limit=limit,
         )
         checkpoint, replace = None, force
         if output is not None and not dry_run:
@@ -118,6 +127,7 @@ def fit(
             replace = force or (resume and checkpoint is not None and checkpoint.exists())
             check_place(output, replace=replace)  # before the work, not after it
         images = options.load_pictures(place, at_least=clusters, purpose=f"--clusters {clusters}")
+        place = place.resolved(images)
         if output is None or dry_run:
             _print_estimate(model, images, as_json)
             return
@@ -138,7 +148,7 @@ def fit(
             discard_checkpoint(checkpoint)
 
         from dikmeans.cli.report import make_report
-        from dikmeans.cli.summary import print_run, run_as_json
+        from dikmeans.cli.summary import print_agreement, print_run, run_as_json
 
         page = None
         if report and interrupted:
@@ -150,6 +160,7 @@ def fit(
             print_json({**run_as_json(run), "report": path, "notes": notes})
         else:
             print_run(run)
+            print_agreement(run, images)
             following = options.command_words("report", str(run.path))
             typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
     raise typer.Exit(stop.exit_code)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from dikmeans.datasets import ImageSet, ImageSource
     from dikmeans.estimator import DIKMeans
 
-LARGEST_SIDE = 64
-"""Larger pictures are reduced to this many rows and columns, unless --size says otherwise."""
-
 picture_option = partial(typer.Option, rich_help_panel="Pictures")
 clustering_option = partial(typer.Option, rich_help_panel="Clustering")
 output_option = partial(typer.Option, rich_help_panel="Output")
@@ -42,6 +39,12 @@ def _parse_grid(text: str) -> Grid:
     return Grid(int(match[1]), int(match[2]))
 
 
+def _parse_size(text: str) -> Grid | int:
+    if re.fullmatch(r"[1-9]\d{0,4}", text.strip()):
+        return int(text)
+    return _parse_grid(text)
+
+
 def _parse_landmarks(text: str) -> Grid:
     return _parse_grid(f"{text}x{text}" if text.isdecimal() else text)
 
@@ -62,7 +65,7 @@ Input = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="Folder or zip of pictures, array file (.npy, .npz), or data set.",
+        help="Folder or zip of pictures or sounds, array file (.npy, .npz), or data set.",
         show_default=False,
     ),
 ]
@@ -75,15 +78,37 @@ Split = Annotated[
     picture_option(help="Which part, if the input has folders `train` and `test`."),
 ]
 Size = Annotated[
-    Grid | None,
+    str | None,  # Grid | int, but Typer wants a type that it knows
     picture_option(
-        parser=_parse_grid,
-        metavar="HxW",
-        help=f"Resize pictures. Default: their size, at most {LARGEST_SIDE} pixels per side.",
+        parser=_parse_size,
+        metavar="N|RxC",
+        help="Size of the pictures: pixels on the longer side, or rows x columns. Default: as few "
+        "as leave 98 % of the detail, at most 128.",
+    ),
+]
+Stretch = Annotated[
+    bool,
+    picture_option(
+        "--stretch", help="Stretch pictures to one shape. Default: pad them with their ground."
     ),
 ]
 Invert = Annotated[bool, picture_option("--invert", help="Swap dark and light; rarely needed.")]
-Color = Annotated[bool, picture_option("--color", help="Keep colors. Default: gray.")]
+Color = Annotated[
+    bool | None,
+    picture_option(
+        "--color/--gray", help="Keep colors, or not. Default: if there are any.", show_default=False
+    ),
+]
+LabelsOption = Annotated[
+    str,
+    picture_option(
+        "--labels",
+        metavar="folders|none|FILE",
+        help="What to compare clusters with: the folders, nothing, or a CSV file with the columns "
+        "file and label. Default: the folders, if every file is in one.",
+        show_default=False,
+    ),
+]
 Limit = Annotated[
     int | None, picture_option(min=1, metavar="N", help="Use a random part of at most N pictures.")
 ]
@@ -154,9 +179,11 @@ def make_source(
     name: str,
     split: str,
     *,
-    size: Grid | None,
+    size: Grid | int | None,
+    stretch: bool,
     invert: bool,
-    color: bool,
+    color: bool | None,
+    labels: str,
     limit: int | None,
 ) -> ImageSource:
     """The pictures that the options select; what they leave open is left to the data."""
@@ -164,13 +191,16 @@ def make_source(
 
     options: JSON = {}
     if size is not None:
-        options["size"] = tuple(size)
-    elif not ImageSource.resolve(name).is_named_dataset:
-        options["largest_side"] = LARGEST_SIDE
+        options["size"] = tuple(size) if isinstance(size, Grid) else size
+    if stretch:
+        options["stretch"] = True
     if invert:
         options["invert"] = True
-    if color:
-        options["color"] = True
+    if color is not None:
+        options["color"] = color
+    if labels != "auto":
+        is_file = labels not in ("folders", "none")
+        options["labels"] = str(Path(labels).expanduser().absolute()) if is_file else labels
     return ImageSource.resolve(name, split, options=options, limit=limit)
 
 
@@ -205,7 +235,8 @@ def load_pictures(source: ImageSource, *, at_least: int, purpose: str) -> ImageS
     images = source.load()
     if len(images) < at_least:
         raise UsageError(
-            f"{source.name} has {len(images)} pictures; {purpose} needs at least {at_least}."
+            f"{source.name} has {len(images)} {images.kind}{'s' if len(images) != 1 else ''}; "
+            f"{purpose} needs at least {at_least}."
         )
     return images
 
