@@ -73,7 +73,7 @@ def choose_k(
             limit=sample,
         )
         at_least = 2 * MIN_IMAGES_PER_CLUSTER * highest
-        images = options.load_pictures(place, at_least=at_least, purpose=f"--to {highest}")
+        images = options.load_pictures(place, model, at_least=at_least, purpose=f"--to {highest}")
         candidates = range(lowest, highest + 1, step)
         scores = _score(model, images.images, candidates, splits, seed, quiet)
         choice = choose_n_clusters(scores)
@@ -96,7 +96,8 @@ def choose_k(
             size=size,
             stretch=stretch,
             invert=invert,
-            color=color,
+            color=color is True,
+            gray=color is False,
             preprocessing=None if preprocessing == "auto" else preprocessing,
             warp=warp,
             landmarks=landmarks,

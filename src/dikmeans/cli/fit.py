@@ -126,7 +126,9 @@ def fit(
             # the run of a stopped fit is replaced by that of the fit that continues it
             replace = force or (resume and checkpoint is not None and checkpoint.exists())
             check_place(output, replace=replace)  # before the work, not after it
-        images = options.load_pictures(place, at_least=clusters, purpose=f"--clusters {clusters}")
+        images = options.load_pictures(
+            place, model, at_least=clusters, purpose=f"--clusters {clusters}"
+        )
         place = place.resolved(images)
         if output is None or dry_run:
             _print_estimate(model, images, as_json)

@@ -39,10 +39,19 @@ def _parse_grid(text: str) -> Grid:
     return Grid(int(match[1]), int(match[2]))
 
 
-def _parse_size(text: str) -> Grid | int:
+class PictureSize(NamedTuple):
+    """Pixels on the longer side, written as 64; or rows and columns, written as 48x64."""
+
+    value: int | tuple[int, int]
+
+    def __str__(self) -> str:
+        return str(self.value if isinstance(self.value, int) else Grid(*self.value))
+
+
+def _parse_size(text: str) -> PictureSize:
     if re.fullmatch(r"[1-9]\d{0,4}", text.strip()):
-        return int(text)
-    return _parse_grid(text)
+        return PictureSize(int(text))
+    return PictureSize(tuple(_parse_grid(text)))
 
 
 def _parse_landmarks(text: str) -> Grid:
@@ -78,7 +87,7 @@ Split = Annotated[
     picture_option(help="Which part, if the input has folders `train` and `test`."),
 ]
 Size = Annotated[
-    str | None,  # Grid | int, but Typer wants a type that it knows
+    PictureSize | None,
     picture_option(
         parser=_parse_size,
         metavar="N|RxC",
@@ -122,11 +131,12 @@ Preprocessing = Annotated[
         "local-contrast",
         "whitening",
         "subject-centering",
+        "band-whitening",
     ],
     clustering_option(
         metavar="NAME",
         help="What is done to every picture first: auto, none, unit-norm, background, centering, "
-        "local-contrast, whitening or subject-centering.",
+        "local-contrast, whitening, subject-centering or band-whitening (for sounds).",
     ),
 ]
 Warp = Annotated[
@@ -179,7 +189,7 @@ def make_source(
     name: str,
     split: str,
     *,
-    size: Grid | int | None,
+    size: PictureSize | None,
     stretch: bool,
     invert: bool,
     color: bool | None,
@@ -191,7 +201,7 @@ def make_source(
 
     options: JSON = {}
     if size is not None:
-        options["size"] = tuple(size) if isinstance(size, Grid) else size
+        options["size"] = size.value
     if stretch:
         options["stretch"] = True
     if invert:
@@ -230,9 +240,14 @@ def _check_device(device: str) -> None:
         raise MissingExtraError(error.library, error.extra, f"--device {device}") from error
 
 
-def load_pictures(source: ImageSource, *, at_least: int, purpose: str) -> ImageSet:
-    """Load the pictures; `UsageError` if there are fewer than `purpose` needs."""
+def load_pictures(source: ImageSource, model: DIKMeans, *, at_least: int, purpose: str) -> ImageSet:
+    """Load the pictures; `UsageError` if there are fewer than `purpose` needs.
+
+    Preprocessing that was left open is set to what suits them.
+    """
     images = source.load()
+    if model.preprocessing == "auto":
+        model.set_params(preprocessing=images.preprocessing)
     if len(images) < at_least:
         raise UsageError(
             f"{source.name} has {len(images)} {images.kind}{'s' if len(images) != 1 else ''}; "

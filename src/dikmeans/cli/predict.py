@@ -44,11 +44,13 @@ def predict(
         images = opened.source.like(source, split, shape).load()
         if images.shape != shape:
             raise UsageError(
-                f"The {images.kind}s in {source} have the shape {describe_shape(images.shape)}, those of "
-                f"{run} {describe_shape(shape)}."
+                f"The {images.kind}s in {source} have the shape {describe_shape(images.shape)}, "
+                f"those of {run} {describe_shape(shape)}."
             )
         if not quiet:
-            say(f"{len(images):,} {images.kind}(s), compared at {describe_shape(shape)} as in the run.")
+            plural = "" if len(images) == 1 else "s"
+            compared = f"compared at {describe_shape(shape)} as in the run"
+            say(f"{len(images):,} {images.kind}{plural}, {compared}.")
         rows = label_rows(images.names, model.assign(images.images), model.prototype_clusters_)
         content = _as_json(rows) if as_json else rows_as_csv(rows)
         if output is None:

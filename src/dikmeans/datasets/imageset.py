@@ -71,6 +71,8 @@ class ImageSet:
         file; None for an unlabeled set.
     kind : {"picture", "sound"}
         What the files are that the images were made from.
+    preprocessing : str
+        The ``preprocessing`` of `DIKMeans` that suits: "auto", unless the loader knows better.
     options : dict
         Options of the loader, with all that it chose: others are loaded in the same way by them.
 
@@ -94,6 +96,7 @@ class ImageSet:
     card: Card
     label_source: str | None = None
     kind: Literal["picture", "sound"] = "picture"
+    preprocessing: str = "auto"
     options: JSON = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -103,10 +106,10 @@ class ImageSet:
             raise ValueError(
                 f"images must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}."
             )
-        for field, values in (("labels", self.labels), ("names", self.names)):
+        for name, values in (("labels", self.labels), ("names", self.names)):
             if values is not None and len(values) != len(self.images):
                 raise ValueError(
-                    f"{field} must have one entry for each of the {len(self.images)} images; "
+                    f"{name} must have one entry for each of the {len(self.images)} images; "
                     f"got {len(values)}."
                 )
 

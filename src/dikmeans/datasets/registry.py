@@ -77,8 +77,8 @@ def load(
     name : str or path
         One of `dataset_names()`, or the path of a folder, a zip, an array file (``.npy``,
         ``.npz``), a picture or a sound. A folder has pictures or sounds; a few files of the other
-        kind are left aside with a warning. A data set is preferred to a folder of the same name: write ``./mnist`` to mean
-        the folder.
+        kind are left aside with a warning. A data set is preferred to a folder of the same name:
+        write ``./mnist`` to mean the folder.
     split : {"train", "test"}, default="train"
         Which split. A folder without folders ``train`` and ``test`` is all "train".
     data_home : path, optional

@@ -86,7 +86,7 @@ class ImageSource:
         return replace(other, options={k: v for k, v in options.items() if k in known})
 
     def resolved(self, images: ImageSet) -> ImageSource:
-        """This source with everything its loader chose, so that it loads the same images later."""
+        """The source with everything its loader chose, so that it loads the same images later."""
         return replace(self, options={**self.options, **images.options})
 
     @property

@@ -262,9 +262,7 @@ def _resized(images: FloatArray, size: tuple[int, int]) -> FloatArray:
     return result
 
 
-def _labels(
-    given: Array | None, names: tuple[str, ...], labels: PathLike, path: Path
-) -> Labels:
+def _labels(given: Array | None, names: tuple[str, ...], labels: PathLike, path: Path) -> Labels:
     """The labels that the file has, or those that are asked for instead."""
     if labels == FOLDERS:
         raise LabelsFileError(path, "is an array file and has no folders to take for labels")

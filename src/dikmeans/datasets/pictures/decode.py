@@ -2,8 +2,9 @@
 
 Order of the steps: decode, rotate as the EXIF orientation says, blend transparent pixels with the
 background (or keep alpha as the last channel), convert to gray or color, crop, resize (antialiased
-triangle filter; stretched to the size, or scaled to fit and padded), invert. An animation or multi-page file gives its first picture. Sixteen-bit gray keeps its
-precision; everything else is eight bits deep.
+triangle filter; stretched to the size, or scaled to fit and padded), invert. An animation or
+multi-page file gives its first picture. Sixteen-bit gray keeps its precision; everything else is
+eight bits deep.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What a sample of pictures tells about all: do they have color, are they transparent in parts, how
-many pixels do they need?
+"""What a sample of pictures tells about all: colors, transparency, and the pixels they need.
 
 Fits take time in proportion to the pixels, and most pictures have many more than they need. The
 *detail* left at a size is

@@ -25,7 +25,7 @@ from dikmeans.datasets.sounds.spectrogram import (
     DEFAULT_SIZE,
     HIGHEST_HZ,
     USABLE_BAND,
-    equalized_spectrogram,
+    noise_free_spectrogram,
 )
 
 LOWEST_RATE = 8000
@@ -63,7 +63,8 @@ def load_sounds(
     Returns
     -------
     ImageSet
-        ``kind`` is "sound"; ``names`` are the paths below `path`.
+        ``kind`` is "sound"; ``names`` are the paths below `path`; cluster them by
+        ``DIKMeans(k, preprocessing=sounds.preprocessing)``.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def load_sounds(
 
         def picture(content: bytes, name: str) -> FloatArray:
             signal, rate = decode_sound(content, name)
-            return equalized_spectrogram(signal, rate, size, highest_hz=highest_hz, trim=trim)
+            return noise_free_spectrogram(signal, rate, size, highest_hz=highest_hz, trim=trim)
 
         usable = {name: members[name] for name in rates}
         images = np.stack([image for _, image in reader.read_each(usable, picture)])
@@ -123,10 +124,11 @@ def load_sounds(
             source=f"sounds in {path}",
             citation="-",
             size=f"{len(images)} sounds",
-            processing=f"spectrograms of {format_shape(size)}, up to {highest_hz:,.0f} Hz{left_out}",
+            processing=f"spectrograms of {format_shape(size)} to {highest_hz:,.0f} Hz{left_out}",
         ),
         label_source=found.source,
         kind="sound",
+        preprocessing="band-whitening",
         options={"size": tuple(size), "highest_hz": float(highest_hz)}
         | ({} if trim else {"trim": False}),
     )
@@ -141,7 +143,8 @@ def _usable_rate(content: bytes, name: str) -> int:
         )
     if len(signal) < SHORTEST_SECONDS * rate:
         raise CorruptFileError(
-            name, f"is too short: {len(signal) / rate:.3f} s; at least {SHORTEST_SECONDS} are needed"
+            name,
+            f"is too short: {len(signal) / rate:.3f} s; at least {SHORTEST_SECONDS} are needed",
         )
     if not np.ptp(signal) > 0:
         raise CorruptFileError(name, "is silent")

@@ -11,14 +11,14 @@ frame, in decibels below the loudest pixel of the image,
 
 so the image does not depend on the loudness of the recording.
 
-`equalized_spectrogram` is for recordings by different microphones, in different rooms. A microphone
-multiplies the power in each band by a constant, and noise is added to it. So the levels of a band
-(L, in decibels) are relative to that band alone,
+`noise_free_spectrogram` is for recordings by different microphones, in different rooms, where noise
+is added to each band and its power is multiplied by a constant. A pixel is in decibels above the
+noise of its band, the level (L) that is exceeded in nine tenths of the time,
 
-    pixel = clip((L - max(loud - range_db, floor + gate_db)) / range_db, 0, 1.2),
+    pixel = clip((L - noise - gate_db) / range_db, 0, 1).
 
-where ``loud`` is a level that is exceeded in few of its frames, and ``floor``, its noise, one that
-is exceeded in most. A band of nothing but noise is black.
+A band of nothing but noise is black. The constant is the same in a whole row:
+`dikmeans.preprocessing.BandWhitening` removes it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ _ENERGY_STEP_SECONDS = 0.005
 _STEP_SECONDS, _MOST_STEPS = 0.004, 50_000
 # Whatever is further below the loudest moment cannot be told from silence.
 _DYNAMIC_DB = 70.0
-# Quantiles over time that are a band's noise and its loud level.
-_FLOOR, _LOUD = 0.1, 0.95
-# Levels above the loud one that still count.
-_BRIGHTEST = 1.2
+# The quantile over time that is a band's noise.
+_NOISE = 0.1
 # A step is active if it is above noise by this part of the most active one, over so many steps;
 # the margin is a part of the time between the first and the last of them.
 _ACTIVE, _SMOOTHING_STEPS, _MARGIN = 0.05, 7, 0.25
@@ -121,17 +119,17 @@ def spectrogram_picture(
     return _decibels(_mel_power(sound, filters, window, frames), range_db)
 
 
-def equalized_spectrogram(
+def noise_free_spectrogram(
     signal: ArrayLike,
     rate: float,
     size: tuple[int, int] = DEFAULT_SIZE,
     *,
     highest_hz: float = HIGHEST_HZ,
     trim: bool = True,
-    range_db: float = 25.0,
-    gate_db: float = 6.0,
+    range_db: float = 60.0,
+    gate_db: float = 2.0,
 ) -> FloatArray:
-    """The log-mel spectrogram of a sound, each band relative to its own loudness and noise.
+    """The log-mel spectrogram of a sound, each band in decibels above its own noise.
 
     Parameters
     ----------
@@ -141,10 +139,10 @@ def equalized_spectrogram(
         Upper end of the highest band; less for rates below 16,000.
     trim : bool, default=True
         Cut silence before and after the sound, but for a margin.
-    range_db : float, default=25
-        Decibels between the loud moments of a band (1) and the background (0).
-    gate_db : float, default=6
-        Anything less than this above the noise of its band is background.
+    range_db : float, default=60
+        Decibels above the noise that are white.
+    gate_db : float, default=2
+        Decibels above the noise that are still black.
 
     Returns
     -------
@@ -153,15 +151,14 @@ def equalized_spectrogram(
 
     Examples
     --------
-    Neither the level of a band nor noise below it change much:
+    The constant noise of a band does not show, a tone above it does:
 
     >>> import numpy as np
     >>> rng, time = np.random.default_rng(0), np.arange(8000) / 16000
-    >>> low, high = (np.sin(2 * np.pi * hz * time) * (time > 0.2) for hz in (500, 3000))
-    >>> clean = equalized_spectrogram(low + high, 16000)
-    >>> muffled = equalized_spectrogram(low + 0.2 * high + 1e-3 * rng.normal(size=8000), 16000)
-    >>> bool(np.corrcoef(clean.ravel(), muffled.ravel())[0, 1] > 0.95)
-    True
+    >>> tone = np.sin(2 * np.pi * 500 * time) * (abs(time - 0.25) < 0.1)
+    >>> picture = noise_free_spectrogram(tone + 0.01 * rng.normal(size=8000), 16000)
+    >>> bool(picture[18].max() > 0.5), bool(picture[:10].mean() < 0.1)
+    (True, True)
     """
     sound = _checked(signal, rate)
     bands, frames = size
@@ -172,12 +169,10 @@ def equalized_spectrogram(
     if not power.max() > 0:
         return np.zeros(size, np.float32)
     levels = 10 * np.log10(np.maximum(power / power.max(), 10 ** (-_DYNAMIC_DB / 10)))
-    floor = np.quantile(levels, _FLOOR, axis=1, keepdims=True)
-    part = _active_part(levels - floor - gate_db) if trim else slice(None)
-    loud = np.quantile(levels[:, part], _LOUD, axis=1, keepdims=True)
-    background = np.maximum(loud - range_db, floor + gate_db)
-    pixels = np.clip((levels[:, part] - background) / range_db, 0, _BRIGHTEST) / _BRIGHTEST
-    return _columns(pixels, frames).astype(np.float32)
+    above = levels - np.quantile(levels, _NOISE, axis=1, keepdims=True) - gate_db
+    if trim:
+        above = above[:, _active_part(above)]
+    return _columns(np.clip(above / range_db, 0, 1), frames).astype(np.float32)
 
 
 def _active_part(above_noise: FloatArray) -> slice:
