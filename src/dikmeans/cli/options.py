@@ -51,7 +51,8 @@ class PictureSize(NamedTuple):
 def _parse_size(text: str) -> PictureSize:
     if re.fullmatch(r"[1-9]\d{0,4}", text.strip()):
         return PictureSize(int(text))
-    return PictureSize(tuple(_parse_grid(text)))
+    rows, columns = _parse_grid(text)
+    return PictureSize((rows, columns))
 
 
 def _parse_landmarks(text: str) -> Grid:

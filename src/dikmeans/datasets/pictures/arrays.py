@@ -32,7 +32,7 @@ from dikmeans.datasets.files.npy import read_npy
 from dikmeans.datasets.imageset import Card, ImageSet
 from dikmeans.datasets.labels import AUTO, FOLDERS, NONE, Labels, find_labels
 from dikmeans.datasets.pictures.decode import check_size, resized
-from dikmeans.datasets.pictures.padding import fitted_size
+from dikmeans.datasets.pictures.padding import fitted_size, pad_with_ground
 from dikmeans.datasets.pictures.survey import (
     LARGEST_SIDE,
     N_PICTURES,
@@ -53,6 +53,7 @@ def load_arrays(
     *,
     split: str | None = None,
     labels: PathLike = AUTO,
+    stretch: bool = False,
     invert: bool = False,
     max_bytes: int = 1 << 32,
 ) -> ImageSet:
@@ -71,6 +72,8 @@ def load_arrays(
     labels : {"auto", "none"} or path, default="auto"
         The labels of the file, if it has any; none; or a table with columns ``file`` and ``label``
         for the names of the images (their numbers, if the file has no names).
+    stretch : bool, default=False
+        Stretch images to a size of other proportions, instead of padding them with their ground.
     invert : bool, default=False
         For dark subjects on white: make the background 0.
     max_bytes : int, default=4 GiB
@@ -106,7 +109,7 @@ def load_arrays(
         raise MissingDataError(path, f"has no split {split!r}: an array file is one split, 'train'")
     arrays = _read(path, max_bytes)
     images = _as_images(arrays["images"], path, max_bytes)
-    images = _resized(images, _choose_size(size, images, path))
+    images = _resized(images, _choose_size(size, images, path), stretch)
     if invert:
         images = np.float32(1) - images
     for name in ("labels", "names"):
@@ -131,7 +134,9 @@ def load_arrays(
             processing=format_shape(images.shape[1:3]) + (", inverted" if invert else ""),
         ),
         label_source=found.source,
-        options={"size": images.shape[1:3]} | ({"invert": True} if invert else {}),
+        options={"size": images.shape[1:3]}
+        | ({"stretch": True} if stretch else {})
+        | ({"invert": True} if invert else {}),
     )
 
 
@@ -251,14 +256,17 @@ def _full_scale(array: Array, path: Path) -> float:
     return next(scale for scale in FULL_SCALES if largest <= scale)
 
 
-def _resized(images: FloatArray, size: tuple[int, int]) -> FloatArray:
-    """The images resized to (height, width) by the filter that pictures of a folder get."""
-    if images.shape[1:3] == size:
+def _resized(images: FloatArray, size: tuple[int, int], stretch: bool) -> FloatArray:
+    """The images brought to (height, width) in the way that pictures of a folder are."""
+    own = (images.shape[1], images.shape[2])
+    if own == size:
         return images
+    scaled = size if stretch else fitted_size(own, size)
     result = np.empty((len(images), *size, *images.shape[3:]), np.float32)
-    for index in np.ndindex(len(images), *images.shape[3:]):
-        plane = (index[0], ..., *index[1:])
-        result[plane] = resized(images[plane], size)
+    for image, place in zip(images, result, strict=True):
+        planes = np.moveaxis(image[..., None] if image.ndim == 2 else image, 2, 0)
+        small = np.stack([resized(plane, scaled) for plane in planes], axis=2)
+        place[:] = pad_with_ground(small, size).reshape(place.shape)
     return result
 
 

@@ -49,7 +49,7 @@ _DYNAMIC_DB = 70.0
 _NOISE = 0.1
 # A step is active if it is above noise by this part of the most active one, over so many steps;
 # the margin is a part of the time between the first and the last of them.
-_ACTIVE, _SMOOTHING_STEPS, _MARGIN = 0.05, 7, 0.25
+_ACTIVE, _SMOOTHING_STEPS, _MARGIN = 0.05, 7, 0.5
 _SAMPLES_AT_ONCE = 1 << 20
 
 
