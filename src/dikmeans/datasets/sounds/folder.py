@@ -22,12 +22,13 @@ from dikmeans.datasets.imageset import Card, ImageSet
 from dikmeans.datasets.labels import AUTO, find_labels
 from dikmeans.datasets.sounds.read import SOUND_EXTENSIONS, decode_sound
 from dikmeans.datasets.sounds.spectrogram import (
-    DEFAULT_SIZE,
     HIGHEST_HZ,
     USABLE_BAND,
     noise_free_spectrogram,
 )
 
+# Fewer bands and frames than where recordings are made alike: finer ones show pitch and noise.
+DEFAULT_SIZE = (16, 48)
 LOWEST_RATE = 8000
 SHORTEST_SECONDS = 0.05
 
@@ -50,7 +51,7 @@ def load_sounds(
     path : path
         A folder, a zip of one, or a sound: WAV; with soundfile (``pip install 'dikmeans[audio]'``)
         also FLAC, OGG, MP3 and others. Rates from 8,000 samples per second.
-    size : (int, int), default=(24, 64)
+    size : (int, int), default=(16, 48)
         Bands and frames.
     split, labels, on_unreadable, max_bytes
         As in `load_folder`.
@@ -89,7 +90,7 @@ def load_sounds(
     ...         tone = np.sin(2 * np.pi * hertz * np.arange(4000) / 8000).astype(np.float32)
     ...         wavfile.write(f"{folder}/{hertz}.wav", 8000, tone)
     ...     load_sounds(folder).options
-    {'size': (24, 64), 'highest_hz': 3800.0}
+    {'size': (16, 48), 'highest_hz': 3800.0}
     """
     check_choice("on_unreadable", on_unreadable, ("skip", "error"))
     if len(size) != 2 or min(size) < 1:
