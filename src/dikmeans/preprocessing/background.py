@@ -54,8 +54,9 @@ PLAIN = 0.15
 BLACK = 0.02
 CONTRAST_QUANTILE = 0.99
 # A last channel is alpha if in this share of the pictures this part of the pixels is (nearly)
-# transparent or opaque, and if this share of the pictures has this part transparent.
-ALPHA_PICTURES, ALPHA_PIXELS, NEARLY = 0.9, 0.7, 0.02
+# transparent or opaque and some reach this part of the opaque value, and if this share of the
+# pictures has this part transparent.
+ALPHA_PICTURES, ALPHA_PIXELS, NEARLY, OPAQUE = 0.9, 0.1, 0.02, 0.8
 TRANSPARENT_PICTURES, TRANSPARENT_PIXELS = 0.1, 0.01
 
 
@@ -151,8 +152,8 @@ def _rim(rows: int, columns: int) -> BoolArray:
 def find_alpha(pictures: FloatArray) -> float:
     """The opaque value of the alpha channel of pictures (n, C, rows, columns); 0 if they have none.
 
-    The last of two or four channels is alpha if nearly all of its pixels are transparent (0) or
-    opaque (its largest value), and some pictures have transparent ones.
+    The last of two or four channels is alpha if a good part of it is transparent (0) or opaque (its
+    largest value) in nearly all pictures, and some have transparent pixels.
 
     Examples
     --------
@@ -168,7 +169,8 @@ def find_alpha(pictures: FloatArray) -> float:
         return 0.0
     alpha = pictures[:, -1].reshape(len(pictures), -1) / top
     is_clear = ((alpha < NEARLY) | (alpha > 1 - NEARLY)).mean(axis=1) >= ALPHA_PIXELS
-    has_holes = (alpha < NEARLY).mean(axis=1) >= TRANSPARENT_PIXELS
+    is_clear &= alpha.max(axis=1) >= OPAQUE
+    has_holes = (alpha == 0).mean(axis=1) >= TRANSPARENT_PIXELS
     enough = is_clear.mean() >= ALPHA_PICTURES and has_holes.mean() >= TRANSPARENT_PICTURES
     return top if enough else 0.0
 
