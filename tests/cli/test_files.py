@@ -132,7 +132,7 @@ def test_labels_come_from_a_table_which_the_run_remembers(some, tmp_path, monkey
     done = invoke("fit", some, *FAST, tmp_path / "run", "--labels", "truth.csv")
     assert "agree with the truth.csv" in done.stdout
     assert open_run(tmp_path / "run").load_images().class_names == ("0", "1")
-    (tmp_path / "truth.csv").write_text("\n".join(lines[1:] + ["gone.png,0"]))
+    (tmp_path / "truth.csv").write_text("\n".join([*lines[1:], "gone.png,0"]))
     wrong = invoke("fit", some, *FAST, tmp_path / "other", "--labels", "truth.csv")
     assert wrong.exit_code == 2
     assert "names 1 file(s) that are not there: 'gone.png'" in message(wrong)

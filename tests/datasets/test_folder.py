@@ -57,7 +57,9 @@ def test_a_flat_folder_is_an_unlabelled_set_in_natural_order(write):
 
 
 def test_folders_with_all_pictures_one_level_deep_are_offered_as_labels(write):
-    images = load_folder(write({"dog/1.png": gray(10), "cat/2.png": gray(2), "cat/10.png": gray(3)}))
+    images = load_folder(
+        write({"dog/1.png": gray(10), "cat/2.png": gray(2), "cat/10.png": gray(3)})
+    )
     assert images.class_names == ("cat", "dog")
     assert images.names == ("cat/2.png", "cat/10.png", "dog/1.png")
     assert images.labels.tolist() == [0, 0, 1]
@@ -138,7 +140,9 @@ def test_shapes_are_kept_and_padded_with_the_ground_of_each_picture(write):
 
 
 def test_a_number_is_the_longer_side_in_the_proportions_of_the_median(write):
-    path = write({"a.png": gray(1, (40, 60)), "b.png": gray(2, (42, 60)), "c.png": gray(3, (44, 60))})
+    path = write(
+        {"a.png": gray(1, (40, 60)), "b.png": gray(2, (42, 60)), "c.png": gray(3, (44, 60))}
+    )
     assert load_folder(path, size=30).shape == (21, 30)
 
 
