@@ -20,9 +20,7 @@ def test_a_missing_folder_is_reported_by_the_process_too(tmp_path):
     done = dikmeans("fit", tmp_path / "nowhere", "-k", 3, "-o", tmp_path / "run")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert (
-        f"There is no folder, zip, array file or data set '{tmp_path / 'nowhere'}'" in done.stderr
-    )
+    assert f"There is no folder, file or data set '{tmp_path / 'nowhere'}'" in done.stderr
     assert not (tmp_path / "run").exists()
 
 

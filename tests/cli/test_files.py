@@ -82,6 +82,13 @@ def test_choose_k_hears_too(recordings):
     assert json.loads(done.stdout)["recommended"] == 2
 
 
+def test_pictures_cannot_join_clusters_of_sounds(heard, pictures):
+    run, _ = heard
+    done = invoke("predict", run, pictures)
+    assert done.exit_code == 2
+    assert "was made from sounds" in message(done)
+
+
 def test_options_of_pictures_cannot_be_used_with_sounds(recordings, tmp_path):
     done = invoke("fit", recordings, "-k", 2, "--invert", "-o", tmp_path / "run")
     assert done.exit_code == 2
@@ -130,7 +137,7 @@ def test_labels_come_from_a_table_which_the_run_remembers(some, tmp_path, monkey
     lines = [f"{file},{number % 2}" for number, file in enumerate(files)]
     (tmp_path / "truth.csv").write_text("\n".join(["file,label", *lines]))
     done = invoke("fit", some, *FAST, tmp_path / "run", "--labels", "truth.csv")
-    assert "agree with the truth.csv" in done.stdout
+    assert "agree with the labels in truth.csv" in done.stdout
     assert open_run(tmp_path / "run").load_images().class_names == ("0", "1")
     (tmp_path / "truth.csv").write_text("\n".join([*lines[1:], "gone.png,0"]))
     wrong = invoke("fit", some, *FAST, tmp_path / "other", "--labels", "truth.csv")

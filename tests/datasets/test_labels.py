@@ -40,7 +40,7 @@ def test_tables_are_read_as_people_write_them(table, content):
     labels = find_labels(NAMES, table(content), ROOT)
     assert labels.numbers.tolist() == [0, 1, 0]
     assert labels.class_names == ("x", "y")
-    assert labels.source == "labels.csv"
+    assert labels.source == "labels in labels.csv"
 
 
 def test_names_that_are_not_utf8_are_found(table):

@@ -93,7 +93,7 @@ Size = Annotated[
         parser=_parse_size,
         metavar="N|RxC",
         help="Size of the pictures: pixels on the longer side, or rows x columns. Default: as few "
-        "as leave 98 % of the detail, at most 128.",
+        "as leave 97.5 % of the detail, at most 128.",
     ),
 ]
 Stretch = Annotated[

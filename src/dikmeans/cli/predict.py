@@ -42,6 +42,12 @@ def predict(
         opened = open_run(run)
         model, shape = opened.model, opened.model.image_shape_
         images = opened.source.like(source, split, shape).load()
+        made_from = opened.info["input"]["kind"]
+        if images.kind != made_from:
+            raise UsageError(
+                f"{run} was made from {made_from}s; {source} has {images.kind}s, which cannot be "
+                "compared with them."
+            )
         if images.shape != shape:
             raise UsageError(
                 f"The {images.kind}s in {source} have the shape {describe_shape(images.shape)}, "

@@ -127,8 +127,8 @@ def print_agreement(run: RunFolder, images: ImageSet) -> None:
     if share is not None:
         make_console(stderr=False).print(
             Text(
-                f"{share:.0%} agree with the {images.label_source}: their cluster is mostly of "
-                "their own. Clustering did not use them."
+                f"{share:.0%} agree with the {images.label_source} (they are like most of their "
+                "cluster). Clustering did not use them."
             )
         )
 

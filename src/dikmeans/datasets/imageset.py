@@ -67,7 +67,7 @@ class ImageSet:
     card : Card
         Source, citation, size, processing.
     label_source : str or None
-        What to call the labels: "folders", the name of a table, or "labels" of a data set or array
+        What to call the labels: "folders", "labels in FILE.csv", or "labels" of a data set or array
         file; None for an unlabeled set.
     kind : {"picture", "sound"}
         What the files are that the images were made from.

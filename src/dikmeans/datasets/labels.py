@@ -40,7 +40,7 @@ class Labels(NamedTuple):
         Index into `class_names`; None if there are no labels.
     class_names : tuple of str
     source : str or None
-        What to call them: "folders", or the name of a table; None if there are none.
+        What to call them: "folders", "labels in FILE.csv"; None if there are none.
     """
 
     numbers: IntArray | None = None
@@ -80,7 +80,9 @@ def find_labels(
         return _from_folders(names, root, asked=labels == FOLDERS)
     path = Path(labels).expanduser()
     by_file = _read_table(path, {*names, *others})
-    return _numbered([by_file[name] for name in _labeled(names, by_file, path)], path.name)
+    return _numbered(
+        [by_file[name] for name in _labeled(names, by_file, path)], f"labels in {path.name}"
+    )
 
 
 def _from_folders(names: Sequence[str], root: Path, *, asked: bool) -> Labels:

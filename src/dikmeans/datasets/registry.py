@@ -12,6 +12,7 @@ from typing import Any
 from dikmeans._typing import PathLike
 from dikmeans.datasets.errors import (
     IgnoredFilesWarning,
+    MissingDataError,
     MixedKindsError,
     UnknownNameError,
     UnknownOptionError,
@@ -135,6 +136,8 @@ def loader_of(path: Path) -> Callable[..., ImageSet]:
 
     Raises
     ------
+    MissingDataError
+        There are neither pictures nor sounds.
     MixedKindsError
         There are pictures and sounds, and neither are but a few.
     """
@@ -145,6 +148,11 @@ def loader_of(path: Path) -> Callable[..., ImageSet]:
         sounds = [name for name in tree.names if has_extension(name, SOUND_EXTENSIONS)]
     few = min((pictures, "pictures"), (sounds, "sounds"), key=lambda kind: len(kind[0]))
     n_most = max(len(pictures), len(sounds))
+    if n_most == 0:
+        expected = ", ".join(sorted(PICTURE_EXTENSIONS | SOUND_EXTENSIONS))
+        raise MissingDataError(
+            path, f"has no pictures or sounds: {len(tree.names)} file(s), none of them {expected}"
+        )
     if len(few[0]) > FEW * n_most:
         raise MixedKindsError(path, len(pictures), len(sounds))
     if few[0]:

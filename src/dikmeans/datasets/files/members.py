@@ -92,7 +92,10 @@ class MemberReader:
         n_readable = 0
         for name, member in members.items():
             try:
-                result = read(self.tree.read(member), name)
+                content = self.tree.read(member)
+                if not content:
+                    raise CorruptFileError(name, "is empty: 0 bytes")
+                result = read(content, name)
             except CorruptFileError as error:
                 if not self.skip:
                     raise CorruptFileError(

@@ -27,7 +27,7 @@ SMALLEST_SIDE = 32
 SIDES = (32, 40, 48, 56, 64, 80, 96, 112, 128)
 LARGEST_SIDE = SIDES[-1]
 # The part of the detail that has to be left.
-DETAIL = 0.98
+DETAIL = 0.975
 # A pixel has a color if its channels differ by this; a picture, if this part of its pixels has one.
 COLOR_DIFFERENCE, COLORED_PART = 0.1, 0.01
 # A picture is transparent in parts if this part of it is.
