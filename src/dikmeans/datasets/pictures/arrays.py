@@ -65,8 +65,8 @@ def load_arrays(
         ``.npy`` or ``.npz``.
     size : (int, int), int, "auto" or None, default="auto"
         Height and width to resize every image to (needs Pillow); or pixels on the longer side; or,
-        by default, the smallest size that leaves 97.5 % of the detail, as in `load_folder`. With None
-        images keep their size.
+        by default, the smallest size that leaves 97.5 % of the detail, as in `load_folder`. With
+        None images keep their size.
     split : {"train"}, optional
         An array file is one split, "train".
     labels : {"auto", "none"} or path, default="auto"

@@ -64,8 +64,8 @@ def load_folder(
         A folder, a zip of one, or a picture.
     size : (int, int), int or "auto", default="auto"
         Height and width of all pictures; or pixels on the longer side, in the proportions of the
-        median size. By default the smallest size that leaves 97.5 % of the pictures' detail, at most
-        128 pixels a side (with a warning if that changes pictures).
+        median size. By default the smallest size that leaves 97.5 % of the pictures' detail, at
+        most 128 pixels a side (with a warning if that changes pictures).
     split : {"train", "test"}, optional
         Which split to take of a folder that holds ``train`` and ``test``. A folder without them
         is one split, "train".
