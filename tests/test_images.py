@@ -1,12 +1,18 @@
 """Pictures in and out: every layout users have, and messages that name what is wrong."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import load_digits
 
+from dikmeans import DIKMeans
 from dikmeans.images import (
+    FlatPicturesWarning,
+    SinglePictureWarning,
     as_pictures,
     check_image_shape,
     flatten,
@@ -16,6 +22,7 @@ from dikmeans.images import (
     stack,
     table_rules,
     to_channels_first,
+    warn_if_misread,
 )
 
 shapes = st.one_of(
@@ -201,3 +208,46 @@ class TestUnitNorm:
 def test_channels_first_of_grey_pictures_is_a_view():
     table = np.zeros((2, 12))
     assert np.shares_memory(to_channels_first(table, (3, 4)), table)
+
+
+class TestMisreadings:
+    """What X probably means, where it is not what it is taken for."""
+
+    @pytest.mark.parametrize(
+        ("shape", "kind", "words"),
+        [
+            ((100, 784), FlatPicturesWarning, r"image_shape=\(28, 28\)"),
+            ((100, 3 * 32 * 32), FlatPicturesWarning, r"image_shape=\(32, 32, 3\)"),
+            ((28, 28), SinglePictureWarning, r"28 signals of 28 values.* X\[None\]"),
+            ((64, 48, 3), SinglePictureWarning, r"64 pictures of 48 x 3 pixels.* X\[None\]"),
+        ],
+    )
+    def test_a_probable_mistake_is_named_with_its_remedy(self, shape, kind, words):
+        with pytest.warns(kind, match=words):
+            warn_if_misread(shape, stacklevel=1)
+
+    @pytest.mark.parametrize(
+        "shape", [(150, 4), (100, 40), (5, 5), (100, 49), (10, 28, 28), (10, 28, 28, 3), (9, 5, 3)]
+    )
+    def test_what_is_plain_is_not_warned_of(self, shape):
+        warn_if_misread(shape, stacklevel=1)  # warnings are errors
+
+    @pytest.mark.parametrize("X", ["photos", Path("photos"), ["a.png", "b.png"]])
+    def test_a_path_is_refused_with_what_to_do(self, X):
+        with pytest.raises(TypeError, match=r"X is a path, '(photos|a\.png)'.*datasets\.load"):
+            as_pictures(X)
+
+
+def test_fit_and_predict_say_what_is_wrong_with_one_picture_or_a_path():
+    X = load_digits().images[:40]
+    model = DIKMeans(2, warp="none", random_state=0)
+    with pytest.warns(SinglePictureWarning, match="looks like one picture"):
+        model.fit(np.kron(X[0], np.ones((2, 2))))
+    with pytest.raises(TypeError, match=r"X is a path, 'folder'"):
+        model.fit("folder")
+    model.fit(X)
+    with pytest.raises(ValueError, match=r"X is one picture of shape \(8, 8\).*Pass X\[None\]"):
+        model.predict(X[0])
+    with pytest.raises(TypeError, match=r"X is a path"):
+        model.predict("folder")
+    assert model.predict(X[:1]).tolist() == model.labels_[:1].tolist()

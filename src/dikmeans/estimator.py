@@ -24,16 +24,15 @@ from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, Int
 from dikmeans.checkpoint.fingerprint import fingerprint_of
 from dikmeans.checkpoint.store import open_store
 from dikmeans.images import (
-    FlatPicturesWarning,
     as_pictures,
     check_weights,
     flatten,
     from_channels_first,
-    picture_shape_of,
     refuse_non_finite,
     stack,
     table_rules,
     to_channels_first,
+    warn_if_misread,
 )
 from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Dataset, Workers
@@ -879,11 +878,10 @@ class DIKMeans(
         take part. `numbers` are those of the images, if X is only a part of them.
         """
         X = stack(X)
-        expected = self.image_shape if reset else self._expected_shape(X.shape[1:])
+        expected = self.image_shape if reset else self._expected_shape(X.shape)
         table, shape = flatten(X, expected)
-        looks_like = picture_shape_of(shape[1]) if reset and self.image_shape is None else None
-        if looks_like is not None and X.ndim == 2:
-            warnings.warn(FlatPicturesWarning(shape[1], looks_like), stacklevel=4)
+        if reset and self.image_shape is None:
+            warn_if_misread(X.shape, stacklevel=4)
         table = validate_data(self, table, reset=reset, **table_rules(table))
         refuse_non_finite(table, numbers=numbers)
         weights = check_weights(sample_weight, len(table))
@@ -925,8 +923,13 @@ class DIKMeans(
         logger.info("%s='auto' is %r: %s", parameter, choice.value, choice.reason)
 
     def _expected_shape(self, shape: tuple[int, ...]) -> ImageShape | None:
-        """The shape that new images must have; pictures of another one are refused."""
+        """The shape that images of an X of `shape` must have; pictures of another are refused."""
         check_is_fitted(self)
+        if shape == self.image_shape_ and shape[0] > 1:
+            raise ValueError(
+                f"X is one picture of shape {shape}; expected an array of pictures. Pass X[None]."
+            )
+        shape = shape[1:]
         if len(shape) in (2, 3) and shape != self.image_shape_:
             raise ValueError(
                 f"X has images of shape {shape}, but this {type(self).__name__} was fitted on "

@@ -7,6 +7,8 @@ package pictures are always (N, channels, rows, columns).
 from __future__ import annotations
 
 import math
+import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,6 +98,39 @@ class FlatPicturesWarning(UserWarning):
         )
 
 
+class SinglePictureWarning(UserWarning):
+    """X, which is taken as many images, looks like one picture.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of X.
+    """
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.shape = shape
+        read_as = (
+            f"{shape[0]} signals of {shape[1]} values"
+            if len(shape) == 2
+            else f"{shape[0]} pictures of {shape[1]} x {shape[2]} pixels"
+        )
+        super().__init__(
+            f"X has shape {shape} and is taken as {read_as}, but looks like one picture. Pass an "
+            "array of pictures (N, rows, columns[, channels]); X[None] is an array of one."
+        )
+
+
+def warn_if_misread(shape: tuple[int, ...], stacklevel: int) -> None:
+    """Warn if an X of this shape, given without an image shape, probably means something else."""
+    looks_like = picture_shape_of(shape[1]) if len(shape) == 2 else None
+    is_square = len(shape) == 2 and shape[0] == shape[1] >= SMALLEST_PICTURE
+    is_color = len(shape) == 3 and shape[2] in (3, 4) and min(shape[:2]) >= SMALLEST_PICTURE
+    if is_square or is_color:
+        warnings.warn(SinglePictureWarning(shape), stacklevel=stacklevel + 1)
+    elif looks_like is not None:
+        warnings.warn(FlatPicturesWarning(shape[1], looks_like), stacklevel=stacklevel + 1)
+
+
 def picture_shape_of(n_features: int) -> ImageShape | None:
     """The shape of square pictures, gray or in color, that have so many values, if any.
 
@@ -131,6 +166,12 @@ def stack(X: Any) -> Any:
 
     Data frames and sparse matrices stay what they are: scikit-learn's validation knows them.
     """
+    first = X[0] if isinstance(X, list | tuple) and len(X) else X
+    if isinstance(first, str | os.PathLike):
+        raise TypeError(
+            f"X is a path, {os.fspath(first)!r}; expected images. Load them first: "
+            "X = dikmeans.datasets.load(path).images."
+        )
     is_table = sparse.issparse(X) or hasattr(X, "columns")
     if is_table or (isinstance(X, np.ndarray) and X.dtype != object):
         return X

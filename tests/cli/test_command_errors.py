@@ -20,9 +20,7 @@ def test_a_missing_folder_is_reported_by_the_process_too(tmp_path):
     done = dikmeans("fit", tmp_path / "nowhere", "-k", 3, "-o", tmp_path / "run")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert (
-        f"There is no folder, zip, array file or data set '{tmp_path / 'nowhere'}'" in done.stderr
-    )
+    assert f"There is no folder, file or data set '{tmp_path / 'nowhere'}'" in done.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -41,7 +39,8 @@ def test_pictures_of_different_sizes_are_resized_with_a_note(pictures, tmp_path)
     Image.new("L", (9, 7)).save(tmp_path / "some" / "odd.png")
     fit = ("fit", tmp_path / "some", "-k", 2, "--warp", "none", "-q", "-o")
     noted, silent = invoke(*fit, tmp_path / "a"), invoke(*fit, tmp_path / "b", "--size", "8x8")
-    assert "8x8 (60 of 61 pictures). Use --size HxW to choose." in message(noted)
+    assert "has pictures of 7x8 to 8x9; they are scaled to fit" in message(noted)
+    assert "Use --size to choose another." in message(noted)
     assert silent.stderr == ""
     assert "2 clusters of 61 pictures (8x8)" in silent.stdout
 

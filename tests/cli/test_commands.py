@@ -114,7 +114,8 @@ def test_options_become_parameters(pictures, tmp_path):
         n_jobs=1,
     ).get_params(deep=False)
     assert opened.model.image_shape_ == (9, 10)
-    assert opened.source.options == {"size": (9, 10), "invert": True}
+    chosen = {"color": False, "alpha": False}
+    assert opened.source.options == {"size": (9, 10), "invert": True, **chosen}
     assert opened.source.limit == len(opened.labels) == 30
 
 
@@ -238,7 +239,8 @@ def test_choose_k_prints_a_next_command_with_the_options_it_was_given(
         *("--seed", "3"),
     ]
     assert invoke(*shlex.split(following), "-q").exit_code == 0
-    assert open_run("RUN").source.options == {"size": (9, 9), "invert": True, "color": True}
+    chosen = {"size": (9, 9), "invert": True, "color": True, "alpha": False}
+    assert open_run("RUN").source.options == chosen
 
 
 def test_a_reader_that_leaves_early_is_not_an_error(fitted, pictures):

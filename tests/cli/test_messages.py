@@ -12,15 +12,15 @@ from dikmeans.cli.messages import error_message, warning_message
 from dikmeans.datasets import (
     AmbiguousLabelsError,
     CorruptFileError,
+    LabelsFileError,
     MissingDataError,
-    MixedSizesError,
-    MixedSizesWarning,
-    ReducedSizeWarning,
+    MixedKindsError,
     TooLargeError,
     UnknownNameError,
     UnknownOptionError,
     UnreadableFilesWarning,
     UnsafeFileError,
+    WorkingSizeWarning,
 )
 from dikmeans.errors import MissingExtraError
 from dikmeans.parameters import InvalidParameterError
@@ -68,11 +68,9 @@ FULL = OSError(28, "No space left on device")
         (RunFolderError(AWKWARD, RunFolderProblem.IMAGES_UNREADABLE, "has lost"), "--input"),
         (UnknownNameError("mnits", "mnist", ("mnist",)), "Did you mean 'mnist'?"),
         (UnknownOptionError("mnist", ["size"], []), "--size cannot be used with 'mnist'."),
-        (AmbiguousLabelsError(AWKWARD, "a.png"), "cluster the folders one by one"),
-        (
-            MixedSizesError(AWKWARD, {(8, 8): 5, (9, 9): 7}),
-            "9x9 (7), 8x8 (5). Choose one size with --size HxW.",
-        ),
+        (AmbiguousLabelsError(AWKWARD, "a.png"), "use --labels FILE.csv or --labels none"),
+        (LabelsFileError(AWKWARD, "lacks 'a.png'"), "lacks 'a.png'. Correct it, or use --labels"),
+        (MixedKindsError(AWKWARD, 12, 30), "has 12 pictures and 30 sounds. Put them into"),
         (
             TooLargeError(AWKWARD, 5 * 10**9, 4 * 10**9),
             "take 5.0 GB; at most 4.0 GB are read. Choose a",
@@ -97,13 +95,11 @@ def test_an_error_says_what_to_do_on_the_command_line(error, message):
 
 
 def test_warnings_name_the_option_that_changes_what_they_warn_about():
-    mixed = MixedSizesWarning(AWKWARD, {(8, 8): 2, (9, 9): 1, (9, 8): 1}, (8, 8))
-    assert warning_message(mixed) == (
-        f"The pictures in {AWKWARD} differ in size: 8x8 (2), 9x9 (1), 9x8 (1). All are resized to "
-        "the most frequent size, 8x8 (2 of 4 pictures). Use --size HxW to choose."
-    )
-    assert warning_message(ReducedSizeWarning(AWKWARD, (300, 400), (48, 64))) == (
-        f"The pictures in {AWKWARD} are reduced from 300x400 to 48x64. Use --size HxW to choose."
+    sizes = {(300, 400): 2, (280, 410): 1}
+    chosen = WorkingSizeWarning(AWKWARD, sizes, (48, 64), detail=0.984)
+    assert warning_message(chosen) == (
+        f"{AWKWARD} has pictures of 280x400 to 300x410; they are scaled to fit, padded with their "
+        "ground, to 48x64, where 98.4% of their detail is left. Use --size to choose another."
     )
     errors = [CorruptFileError(f"{number}.png", "is cut.") for number in range(7)]
     text = warning_message(UnreadableFilesWarning(AWKWARD, errors))

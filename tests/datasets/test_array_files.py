@@ -10,10 +10,11 @@ import pytest
 
 from dikmeans.datasets import (
     CorruptFileError,
+    LabelsFileError,
     MissingDataError,
-    ReducedSizeWarning,
     TooLargeError,
     UnknownOptionError,
+    WorkingSizeWarning,
     load,
 )
 
@@ -70,7 +71,8 @@ def test_one_channel_is_gray_and_three_are_color(tmp_path):
     assert load(tmp_path / "color.npy").shape == (5, 6, 3)
 
 
-def test_pictures_are_resized_and_inverted_like_those_of_a_folder(tmp_path):
+@pytest.mark.parametrize("stretch", [True, False])
+def test_pictures_are_resized_and_inverted_like_those_of_a_folder(tmp_path, stretch):
     from PIL import Image
 
     pixels = np.random.default_rng(0).integers(0, 256, (3, 12, 10), np.uint8)
@@ -78,27 +80,52 @@ def test_pictures_are_resized_and_inverted_like_those_of_a_folder(tmp_path):
     (tmp_path / "folder").mkdir()
     for i, picture in enumerate(pixels):
         Image.fromarray(picture).save(tmp_path / "folder" / f"{i}.png")
-    options = {"size": (5, 7), "invert": True}
+    options = {"size": (5, 7), "invert": True, "stretch": stretch}
     arrays, folder = load(tmp_path / "x.npy", **options), load(tmp_path / "folder", **options)
     np.testing.assert_allclose(
         arrays.images, folder.images, atol=1.1 / 255
     )  # files are rounded to bytes
 
 
+def smooth_pictures(n: int, rows: int, columns: int) -> np.ndarray:
+    """Pictures of one broad wave each, which few pixels are enough for."""
+    v, u = np.mgrid[0 : np.pi : rows * 1j, 0 : np.pi : columns * 1j]
+    return np.stack([255 * np.sin(u + 0.1 * k) ** 2 * np.sin(v) ** 2 for k in range(n)])
+
+
 @pytest.mark.parametrize("kind", ["x.npy", "folder"])
-def test_large_pictures_are_reduced_in_proportion_with_a_warning(tmp_path, kind):
+def test_large_pictures_are_reduced_in_proportion_to_what_their_detail_needs(tmp_path, kind):
     from PIL import Image
 
-    pixels = np.zeros((2, 30, 60), np.uint8)
+    pixels = smooth_pictures(3, 60, 120).astype(np.uint8)
     np.save(tmp_path / "x.npy", pixels)
     (tmp_path / "folder").mkdir()
-    Image.fromarray(pixels[0]).save(tmp_path / "folder" / "0.png")
-    with pytest.warns(ReducedSizeWarning, match="of 30x60; all are reduced to 10x20") as caught:
-        assert load(tmp_path / kind, largest_side=20).shape == (10, 20)
+    for number, picture in enumerate(pixels):
+        Image.fromarray(picture).save(tmp_path / "folder" / f"{number}.png")
+    with pytest.warns(WorkingSizeWarning, match="of 60x120; they are scaled to 16x32") as caught:
+        assert load(tmp_path / kind).shape == (16, 32)
     warning = caught[0].message
     assert warning.path == str(tmp_path / kind)
-    assert (warning.original_size, warning.size) == ((30, 60), (10, 20))
-    assert load(tmp_path / kind, largest_side=60).shape == (30, 60)
+    assert (warning.sizes, warning.size) == ({(60, 120): 3}, (16, 32))
+    assert 0.975 <= warning.detail <= 1
+    assert load(tmp_path / kind, size=60).shape == (30, 60)
+    assert load(tmp_path / kind, size=(9, 7)).shape == (9, 7)
+
+
+def test_images_keep_their_size_if_told_to(tmp_path):
+    np.save(tmp_path / "x.npy", smooth_pictures(2, 200, 40))
+    assert load(tmp_path / "x.npy", size=None).shape == (200, 40)
+
+
+def test_the_labels_of_an_array_file_can_be_left_out_or_replaced(tmp_path):
+    np.savez(tmp_path / "x.npz", images=np.zeros((2, 3, 3)), labels=["b", "a"], names=["p", "q"])
+    (tmp_path / "t.csv").write_text("file,label\np,left\nq,right\n")
+    assert load(tmp_path / "x.npz").label_source == "labels"
+    assert load(tmp_path / "x.npz", labels="none").labels is None
+    replaced = load(tmp_path / "x.npz", labels=tmp_path / "t.csv")
+    assert (replaced.class_names, replaced.label_source) == (("left", "right"), "labels in t.csv")
+    with pytest.raises(LabelsFileError, match="has no folders"):
+        load(tmp_path / "x.npz", labels="folders")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ ERRORS = {
     datasets.CorruptFileError: ValueError,
     datasets.UnsafeFileError: ValueError,
     datasets.AmbiguousLabelsError: ValueError,
-    datasets.MixedSizesError: ValueError,
+    datasets.LabelsFileError: ValueError,
+    datasets.MixedKindsError: ValueError,
     datasets.TooLargeError: ValueError,
     datasets.UnknownNameError: ValueError,
     datasets.UnknownOptionError: TypeError,
@@ -48,7 +49,10 @@ def test_the_message_of_a_file_error_is_path_reason_and_suggestion(kind):
     assert str(kind("x.png", "is damaged: end of file.")) == "x.png is damaged: end of file."
 
 
-def test_sizes_are_listed_from_the_most_frequent_and_not_all():
-    sizes = {(n, n): n for n in range(1, 8)}
-    warning = datasets.MixedSizesWarning("folder", sizes, (7, 7))
-    assert "7x7 (7), 6x6 (6), 5x5 (5), 4x4 (4), 3x3 (3), and 2 more." in str(warning)
+def test_a_working_size_is_explained_by_the_range_of_sizes_and_what_happens_to_pictures():
+    sizes = {(40, 90): 1, (60, 50): 2}
+    padded = datasets.WorkingSizeWarning("folder", sizes, (40, 48), detail=0.985)
+    assert "of 40x50 to 60x90; they are scaled to fit, padded" in str(padded)
+    assert "to 40x48, where 98.5% of their detail is left" in str(padded)
+    stretched = datasets.WorkingSizeWarning("f", sizes, (40, 48), detail=0.985, stretched=True)
+    assert "they are stretched to 40x48" in str(stretched)

@@ -6,11 +6,10 @@ from dikmeans.datasets import (
     AmbiguousLabelsError,
     CorruptFileError,
     MissingDataError,
-    MixedSizesError,
-    MixedSizesWarning,
     TooLargeError,
     UnreadableFilesWarning,
     UnsafeFileError,
+    WorkingSizeWarning,
     load,
     load_folder,
 )
@@ -57,12 +56,39 @@ def test_a_flat_folder_is_an_unlabelled_set_in_natural_order(write):
     assert images.images.dtype == np.float32
 
 
-def test_folders_are_classes(write):
-    images = load_folder(write(CLASSES))
+def test_folders_with_all_pictures_one_level_deep_are_offered_as_labels(write):
+    images = load_folder(
+        write({"dog/1.png": gray(10), "cat/2.png": gray(2), "cat/10.png": gray(3)})
+    )
+    assert images.class_names == ("cat", "dog")
+    assert images.names == ("cat/2.png", "cat/10.png", "dog/1.png")
+    assert images.labels.tolist() == [0, 0, 1]
+    assert images.label_source == "folders"
+    assert levels(images) == [2, 3, 10]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"loose.png": gray(1)}, {"cat/more/1.png": gray(4)}],
+    ids=["loose files", "deeper folders"],
+)
+def test_other_trees_have_no_labels_unless_they_are_asked_for(write, more):
+    images = load_folder(write({"dog/1.png": gray(10), "cat/2.png": gray(2)} | more))
+    assert len(images) == 3
+    assert (images.labels, images.class_names, images.label_source) == (None, (), None)
+
+
+def test_a_single_folder_is_no_label(tmp_path):
+    path = write_files(tmp_path / "p", {"batch/1.png": gray(1), "batch/2.png": gray(2)})
+    assert load_folder(path).labels is None
+
+
+def test_the_first_folder_is_the_label_if_asked_for(write):
+    images = load_folder(write(CLASSES), labels="folders")
     assert images.class_names == ("cat", "dog")
     assert images.names == ("cat/2.png", "cat/10.png", "cat/more/1.png", "dog/1.png")
     assert images.labels.tolist() == [0, 0, 0, 1]
-    assert levels(images) == [2, 3, 4, 10]
+    assert load_folder(write(CLASSES), labels="none").labels is None
 
 
 def test_load_takes_a_path_too(write):
@@ -76,7 +102,7 @@ def test_train_and_test_folders_are_splits(write):
     )
     assert load(path).names == ("cat/1.png", "dog/1.png")
     assert load(path, split="test").names == ("cat/1.png",)
-    assert load_folder(path).class_names == ("test", "train")
+    assert load_folder(path, labels="folders").class_names == ("test", "train")
 
 
 def test_a_folder_without_splits_has_no_test_split(write):
@@ -84,9 +110,9 @@ def test_a_folder_without_splits_has_no_test_split(write):
         load(write(FLAT), split="test")
 
 
-def test_mixed_sizes_are_brought_to_the_most_frequent_with_a_warning(write):
+def test_mixed_sizes_are_brought_to_the_median_with_a_warning(write):
     path = write({"a.png": gray(1), "b.png": gray(2), "c.png": gray(3, (9, 9))})
-    with pytest.warns(MixedSizesWarning, match=r"4x6 \(2\), 9x9 \(1\)\. All .* 4x6") as caught:
+    with pytest.warns(WorkingSizeWarning, match=r"of 4x6 to 9x9; .* to 4x6") as caught:
         images = load_folder(path)
     assert images.images.shape == (3, 4, 6)
     warning = caught[0].message
@@ -95,13 +121,29 @@ def test_mixed_sizes_are_brought_to_the_most_frequent_with_a_warning(write):
     assert warning.size == (4, 6)
 
 
-def test_mixed_sizes_are_refused_by_choice(write):
-    path = write({"a.png": gray(1), "b.png": gray(2, (9, 9))})
-    with pytest.raises(MixedSizesError, match=r"different sizes.*Pass size=") as caught:
-        load_folder(path, on_mixed_sizes="error")
-    assert isinstance(caught.value, ValueError)
-    assert caught.value.path == str(path)
-    assert caught.value.sizes == {(4, 6): 1, (9, 9): 1}
+def disc(height, width, ground):
+    """A dark round spot in the middle of a picture."""
+    v, u = np.mgrid[:height, :width]
+    far = np.hypot(v - (height - 1) / 2, u - (width - 1) / 2)
+    return png(np.where(far < min(height, width) / 3, 0, ground).astype(np.uint8))
+
+
+def test_shapes_are_kept_and_padded_with_the_ground_of_each_picture(write):
+    path = write({"a.png": disc(30, 60, 200), "b.png": disc(60, 30, 100)})
+    images = load_folder(path, size=(30, 30)).images
+    extents = [(picture < 0.2).any(axis=axis).sum() for picture in images for axis in (0, 1)]
+    assert max(extents) - min(extents) <= 2  # round it stays
+    for picture, ground in zip(images, (200, 100), strict=True):
+        np.testing.assert_allclose(picture[[0, 0, -1, -1], [0, -1, 0, -1]], ground / 255, atol=1e-6)
+    stretched = load_folder(path, size=(30, 30), stretch=True).images
+    assert (stretched[0] < 0.2).any(axis=1).sum() > 1.5 * (stretched[0] < 0.2).any(axis=0).sum()
+
+
+def test_a_number_is_the_longer_side_in_the_proportions_of_the_median(write):
+    path = write(
+        {"a.png": gray(1, (40, 60)), "b.png": gray(2, (42, 60)), "c.png": gray(3, (44, 60))}
+    )
+    assert load_folder(path, size=30).shape == (21, 30)
 
 
 def test_a_size_settles_mixed_sizes_without_a_warning(write):
@@ -146,11 +188,56 @@ def test_an_empty_folder_is_an_error(tmp_path):
         load(tmp_path)
 
 
-def test_pictures_beside_class_folders_are_refused(write):
+def test_pictures_beside_folders_cannot_be_labeled_by_them(write):
     path = write(CLASSES | {"loose.png": gray(1)})
     with pytest.raises(AmbiguousLabelsError, match=r"such as 'loose\.png'") as caught:
-        load_folder(path)
+        load_folder(path, labels="folders")
     assert (caught.value.path, caught.value.file) == (str(path), "loose.png")
+
+
+def test_one_picture_is_a_set_of_one(tmp_path):
+    write_files(tmp_path, {"a.png": gray(7)})
+    assert load(tmp_path / "a.png").names == ("a.png",)
+    assert levels(load(tmp_path / "a.png")) == [7]
+
+
+def test_colors_are_kept_where_there_are_any(write):
+    colored = np.full((4, 6, 3), (200, 30, 30), np.uint8)
+    nearly_gray = np.full((4, 6, 3), (100, 101, 99), np.uint8)
+    assert load_folder(write({"a.png": png(colored), "b.png": gray(1)}, "x")).shape == (4, 6, 3)
+    assert load_folder(write({"a.png": png(nearly_gray)}, "y")).shape == (4, 6)
+    assert load_folder(write({"a.png": png(colored)}, "z"), color=False).shape == (4, 6)
+
+
+def test_transparency_is_kept_as_the_last_channel(write):
+    cutout = np.zeros((8, 8, 4), np.uint8)
+    cutout[2:6, 2:6] = (200, 30, 30, 255)
+    ink = np.zeros((8, 8, 4), np.uint8)
+    ink[2:6, 2:6, 3] = 255
+    color = load_folder(write({"a.png": png(cutout), "b.png": gray(9, (8, 8))}, "x"))
+    assert color.shape == (8, 8, 4)
+    assert color.images[0, :, :, 3].sum() == 16
+    assert (color.images[1, :, :, 3] == 1).all()
+    assert load_folder(write({"a.png": png(ink)}, "y")).shape == (8, 8, 2)
+    assert load_folder(write({"a.png": png(ink)}, "z"), alpha=False, background=1).images.min() == 0
+    opaque = cutout.copy()
+    opaque[..., 3] = 255
+    assert load_folder(write({"a.png": png(opaque)}, "w")).shape == (8, 8, 3)
+
+
+def test_padding_of_transparent_pictures_is_transparent(write):
+    ink = np.zeros((10, 20, 4), np.uint8)
+    ink[2:6, 2:6, 3] = 255
+    images = load_folder(write({"a.png": png(ink)}), size=(20, 20)).images
+    assert images[0, :4, :, -1].max() == 0
+
+
+def test_the_options_of_a_set_load_others_in_the_same_way(write):
+    path = write({"a.png": disc(50, 60, 200), "b.png": disc(60, 40, 100)})
+    with pytest.warns(WorkingSizeWarning):
+        images = load_folder(path, invert=True)
+    again = load_folder(path, **images.options)
+    np.testing.assert_array_equal(again.images, images.images)
 
 
 def test_a_decompression_bomb_is_refused_and_named_even_when_unreadable_files_are_skipped(
@@ -182,10 +269,9 @@ def test_color_and_inversion_reach_the_pictures(write):
     assert levels(load_folder(write(FLAT), invert=True)) == [235, 155]
 
 
-@pytest.mark.parametrize("option", ["on_mixed_sizes", "on_unreadable"])
-def test_choices_are_checked(write, option):
-    with pytest.raises(ValueError, match=rf"{option} must be one of .*; got 'maybe'"):
-        load_folder(write(FLAT), **{option: "maybe"})
+def test_choices_are_checked(write):
+    with pytest.raises(ValueError, match=r"on_unreadable must be one of .*; got 'maybe'"):
+        load_folder(write(FLAT), on_unreadable="maybe")
 
 
 def test_many_unreadable_files_are_not_all_named(write):

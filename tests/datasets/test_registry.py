@@ -48,9 +48,9 @@ def test_an_unknown_name_is_answered_with_the_known_ones_and_the_nearest(typed, 
 
 
 def test_a_name_like_no_other_gets_no_suggestion():
-    with pytest.raises(UnknownNameError, match=r"array file 'xyzzy'\. The data sets are mnist"):
+    with pytest.raises(UnknownNameError, match=r"folder or file 'xyzzy'\. The data sets are mnist"):
         load("xyzzy")
-    with pytest.raises(UnknownNameError, match=r"array file ''\. The data sets are mnist"):
+    with pytest.raises(UnknownNameError, match=r"folder or file ''\. The data sets are mnist"):
         load("")
 
 

@@ -6,8 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from dikmeans.datasets import Card, ImageSet, ImageSource
+from dikmeans.datasets import Card, ImageSet, ImageSource, WorkingSizeWarning
 
 
 @pytest.fixture
@@ -41,18 +42,39 @@ def test_a_limit_draws_from_everywhere_and_keeps_the_order(numbered):
 
 
 def test_another_source_gets_the_options_and_the_shape_of_the_first(numbered, tmp_path):
-    (tmp_path / "pictures").mkdir()
-    source = ImageSource.resolve(numbered, options={"largest_side": 64, "invert": True}, limit=7)
-    gray = source.like(str(tmp_path / "pictures"), "test", (28, 30))
-    assert gray.options == {"size": (28, 30), "invert": True}
-    assert (gray.name, gray.split, gray.limit) == (str(tmp_path / "pictures"), "test", None)
-    color = source.like(str(tmp_path / "pictures"), "test", (28, 30, 3))
-    assert color.options == {"size": (28, 30), "invert": True, "color": True}
-    assert "color" not in source.like(numbered, "train", (28, 30, 3)).options  # an array file
+    folder, shape = tmp_path / "pictures", (28, 30)
+    folder.mkdir()
+    Image.new("L", (9, 9)).save(folder / "a.png")
+    chosen = {"size": shape, "invert": True, "stretch": True, "labels": "folders"}
+    source = ImageSource.resolve(str(folder), options=chosen, limit=7)
+    like = source.like(str(folder), "test", shape)
+    assert like.options == {**chosen, "color": False, "alpha": False, "labels": "none"}
+    assert (like.name, like.split, like.limit) == (str(folder), "test", None)
+    array = source.like(numbered, "train", shape)  # has its own channels
+    assert array.options == {"size": shape, "invert": True, "stretch": True, "labels": "none"}
     hands = ImageSource.resolve("rock-paper-scissors", options={"size": (9, 9), "invert": True})
     assert hands.like("rock-paper-scissors", "test", (9, 9)).options == hands.options
     assert hands.like("mnist", "test", (9, 9)).options == {}
-    assert hands.like(numbered, "train", (9, 9)).options == {"size": (9, 9)}
+    assert hands.like(str(folder), "train", (9, 9, 3)).options["color"] is True
+    assert "invert" not in hands.like(numbered, "train", (9, 9)).options
+
+
+def test_a_resolved_source_loads_the_same_images_without_choosing_again(tmp_path):
+    for number, size in enumerate([(40, 60), (50, 40), (90, 91)]):
+        Image.linear_gradient("L").resize(size).save(tmp_path / f"{number}.png")
+    source = ImageSource.resolve(str(tmp_path))
+    with pytest.warns(WorkingSizeWarning):
+        images = source.load()
+    again = ImageSource.from_json(json.loads(json.dumps(source.resolved(images).to_json())))
+    assert again.load().checksum() == images.checksum()  # without a warning
+
+
+def test_the_file_of_an_image_can_be_read_by_its_name(tmp_path):
+    for folder in ("train", "test"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.wav").write_bytes(folder.encode())
+    with ImageSource.resolve(str(tmp_path), "test").files() as read:
+        assert read("a.wav") == b"test"
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,7 @@ def test_without_soundfile_the_error_says_what_to_install_and_wav_still_works(
     tmp_path, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "soundfile", None)
+    (tmp_path / "x.ogg").write_bytes(b"OggS")
     with pytest.raises(ImportError, match=r"pip install 'dikmeans\[audio\]'"):
         read_sound(tmp_path / "x.ogg")
     wavfile.write(tmp_path / "x.wav", RATE, word().astype(np.float32))

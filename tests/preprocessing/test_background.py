@@ -5,12 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 
 from dikmeans import DIKMeans, pairwise_cost
-from dikmeans.preprocessing import Background, Centering, Chain, LocalContrast
+from dikmeans.preprocessing import (
+    Background,
+    Centering,
+    Chain,
+    LocalContrast,
+    choose_preprocessing,
+)
 from dikmeans.preprocessing.background import find_ground
 from dikmeans.preprocessing.centering import center_offsets, stays_inside
+from dikmeans.preprocessing.chain import steps_of
 from tests.helpers import quick
 
 
@@ -141,3 +149,64 @@ def test_steps_work_alone_in_a_pipeline_and_before_the_measure(ink):
     )
     costs = pairwise_cost(Background().fit_transform(1 - ink[:3]), scaled(ink[:3]))
     assert costs.argmin(axis=1).tolist() == [0, 1, 2]
+
+
+class TestAlpha:
+    """Where pictures have an alpha channel, it is the ground truth of the ground."""
+
+    @staticmethod
+    def cutouts(n=20, seed=0):
+        """Digits of a random color each, transparent around, over a ground that varies wildly."""
+        rng = np.random.default_rng(seed)
+        alpha = np.kron(load_digits().images[:n] / 16, np.ones((2, 2)))
+        pictures = rng.random((n, 16, 16, 4))
+        ink = rng.random((n, 1, 1, 3))
+        pictures[..., :3] = np.where(alpha[..., None] > 0, ink, pictures[..., :3])
+        pictures[..., 3] = alpha
+        return pictures
+
+    def test_transparent_pixels_are_exactly_ground_and_opaque_ones_are_not(self):
+        pictures = self.cutouts()
+        distance = Background().fit_transform(pictures)
+        assert distance.shape == pictures.shape[:3]
+        assert (distance[pictures[..., 3] == 0] == 0).all()
+        assert (distance[pictures[..., 3] > 0] > 0).all()
+
+    def test_neither_ink_nor_what_lies_under_transparent_pixels_counts(self):
+        first, second = (Background().fit_transform(self.cutouts(seed=seed)) for seed in (1, 2))
+        np.testing.assert_allclose(first, second, atol=1e-12)
+
+    def test_bytes_and_gray_with_alpha_work_too(self):
+        pictures = self.cutouts()
+        gray = pictures[..., 2:]
+        expected = Background().fit_transform(gray)
+        np.testing.assert_allclose(Background().fit_transform(255 * gray), expected, atol=1e-6)
+        assert (expected[gray[..., 1] == 0] == 0).all()
+
+    def test_an_opaque_picture_among_them_is_treated_like_one_without_alpha(self):
+        pictures = self.cutouts()
+        pictures[0, ..., 3] = 1
+        pictures[0, ..., :3] = 0.8
+        pictures[0, 4:9, 5:10, :3] = 0.2
+        fitted = Background().fit(pictures)
+        alone = Background().fit_transform(pictures[:1, ..., :3])
+        np.testing.assert_allclose(fitted.transform(pictures)[0], alone[0], atol=1e-12)
+
+    def test_four_channels_of_another_kind_have_no_alpha(self):
+        bands = np.random.default_rng(0).random((10, 16, 16, 4))
+        assert Background().fit(bands).alpha_ == 0
+        assert Background().fit(self.cutouts()).alpha_ == 1
+
+    def test_auto_trusts_alpha(self):
+        chosen, why = choose_preprocessing(np.moveaxis(self.cutouts(), 3, 1))
+        assert steps_of(chosen)[0].name == "background"
+        assert "alpha" in why
+
+    def test_what_was_learned_is_restored_or_refused(self):
+        pictures = self.cutouts()
+        fitted = Background().fit(pictures)
+        restored = Background().restore(fitted.learned, fitted.image_shape_)
+        np.testing.assert_array_equal(restored.transform(pictures), fitted.transform(pictures))
+        for wrong in (-1.0, float("nan"), np.zeros(2)):
+            with pytest.raises(ValueError, match="alpha"):
+                Background().restore({"alpha": wrong}, fitted.image_shape_)

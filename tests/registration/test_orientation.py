@@ -67,9 +67,7 @@ def test_a_quarter_turn_is_exact_and_free(glyphs):
 def test_pictures_and_grids_show_the_whole_map(glyphs, angle, direction):
     image = turned(glyphs[1], angle)[:, ::-1]
     found = align(image, glyphs[1], orientation="any-mirrored", direction=direction)
-    source, target = (
-        (image, glyphs[1]) if direction == "image-to-centroid" else (glyphs[1], image)
-    )
+    source, target = (image, glyphs[1]) if direction == "image-to-centroid" else (glyphs[1], image)
     np.testing.assert_array_equal(found.target, target.astype(np.float32))
     rows, columns = np.moveaxis(found.grid, -1, 0)
     sampled = ndimage.map_coordinates(source, [rows, columns], order=1)

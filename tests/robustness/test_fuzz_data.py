@@ -99,9 +99,7 @@ def test_folders_of_pictures(data, tmp_path):
     with warnings.catch_warnings():
         # which pictures were left out, and that sizes differ
         warnings.simplefilter("ignore", UserWarning)
-        images = result_or_refusal(
-            lambda: load_folder(tmp_path, largest_side=16), DataError, tmp_path
-        )
+        images = result_or_refusal(lambda: load_folder(tmp_path, size=16), DataError, tmp_path)
     assert images is None or (is_picture(images.images) and len(images.names) == len(images))
 
 

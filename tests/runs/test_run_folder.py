@@ -275,7 +275,7 @@ def test_options_that_do_not_exist_are_refused_when_images_are_loaded(made, tmp_
     _, _, write = made
     place = write(tmp_path / "run") / "run.json"
     info = json.loads(place.read_text())
-    info["input"]["options"] = {"size": 5}
+    info["input"]["options"] = {"sizes": 5}
     place.write_text(json.dumps(info))
     with pytest.raises(RunFolderError, match="cannot be read again"):
         open_run(tmp_path / "run").load_images()

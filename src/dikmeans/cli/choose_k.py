@@ -37,10 +37,12 @@ def choose_k(
     quiet: options.Quiet = False,
     split: options.Split = "train",
     size: options.Size = None,
+    stretch: options.Stretch = False,
     invert: options.Invert = False,
-    color: options.Color = False,
+    color: options.Color = None,
     preprocessing: options.Preprocessing = "auto",
     intensity: options.Intensity = "auto",
+    orientation: options.Orientation = "upright",
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
@@ -58,16 +60,24 @@ def choose_k(
             lowest,
             preprocessing=preprocessing,
             intensity=intensity,
+            orientation=orientation,
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,
             n_jobs=jobs,
         )
         place = options.make_source(
-            source, split, size=size, invert=invert, color=color, limit=sample
+            source,
+            split,
+            size=size,
+            stretch=stretch,
+            invert=invert,
+            color=color,
+            labels="none",
+            limit=sample,
         )
         at_least = 2 * MIN_IMAGES_PER_CLUSTER * highest
-        images = options.load_pictures(place, at_least=at_least, purpose=f"--to {highest}")
+        images = options.load_pictures(place, model, at_least=at_least, purpose=f"--to {highest}")
         candidates = range(lowest, highest + 1, step)
         scores = _score(model, images.images, candidates, splits, seed, quiet)
         choice = choose_n_clusters(scores)
@@ -88,10 +98,13 @@ def choose_k(
             *("fit", source, "-k", str(choice.n_clusters), "-o", "RUN"),
             split=None if split == "train" else split,
             size=size,
+            stretch=stretch,
             invert=invert,
-            color=color,
+            color=color is True,
+            gray=color is False,
             preprocessing=None if preprocessing == "auto" else preprocessing,
             intensity=None if intensity == "auto" else intensity,
+            orientation=None if orientation == "upright" else orientation,
             warp=warp,
             landmarks=landmarks,
             smoothness=smoothness,

@@ -64,11 +64,14 @@ def fit(
     quiet: options.Quiet = False,
     split: options.Split = "train",
     size: options.Size = None,
+    stretch: options.Stretch = False,
     invert: options.Invert = False,
-    color: options.Color = False,
+    color: options.Color = None,
+    labels: options.LabelsOption = "auto",
     limit: options.Limit = None,
     preprocessing: options.Preprocessing = "auto",
     intensity: options.Intensity = "auto",
+    orientation: options.Orientation = "upright",
     warp: options.Warp = None,
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
@@ -76,7 +79,10 @@ def fit(
     runs: Annotated[
         int | None,
         options.clustering_option(
-            min=1, metavar="N", help="Runs from different starts; the best is kept. Default: 1."
+            min=1,
+            metavar="N",
+            help="Runs from different starts; the best is kept.",
+            show_default="up to 4 where pictures are few",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -100,6 +106,7 @@ def fit(
             clusters,
             preprocessing=preprocessing,
             intensity=intensity,
+            orientation=orientation,
             device=device,
             warp=warp,
             landmarks=landmarks,
@@ -110,7 +117,14 @@ def fit(
             n_jobs=jobs,
         )
         place = options.make_source(
-            source, split, size=size, invert=invert, color=color, limit=limit
+            source,
+            split,
+            size=size,
+            stretch=stretch,
+            invert=invert,
+            color=color,
+            labels=labels,
+            limit=limit,
         )
         checkpoint, replace = None, force
         if output is not None and not dry_run:
@@ -119,7 +133,10 @@ def fit(
             # the run of a stopped fit is replaced by that of the fit that continues it
             replace = force or (resume and checkpoint is not None and checkpoint.exists())
             check_place(output, replace=replace)  # before the work, not after it
-        images = options.load_pictures(place, at_least=clusters, purpose=f"--clusters {clusters}")
+        images = options.load_pictures(
+            place, model, at_least=clusters, purpose=f"--clusters {clusters}"
+        )
+        place = place.resolved(images)
         if output is None or dry_run:
             _print_estimate(model, images, as_json)
             return
@@ -140,7 +157,7 @@ def fit(
             discard_checkpoint(checkpoint)
 
         from dikmeans.cli.report import make_report
-        from dikmeans.cli.summary import print_run, run_as_json
+        from dikmeans.cli.summary import print_agreement, print_run, run_as_json
 
         page = None
         if report and interrupted:
@@ -152,6 +169,7 @@ def fit(
             print_json({**run_as_json(run), "report": path, "notes": notes})
         else:
             print_run(run)
+            print_agreement(run, images)
             following = options.command_words("report", str(run.path))
             typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
     raise typer.Exit(stop.exit_code)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dikmeans.checkpoint.folder import CheckpointError, CheckpointProblem, CheckpointWriteError
 from dikmeans.cli.console import describe_bytes, describe_shape
 from dikmeans.datasets import (
     AmbiguousLabelsError,
     FileError,
+    LabelsFileError,
     MissingDataError,
-    MixedSizesError,
-    MixedSizesWarning,
-    ReducedSizeWarning,
+    MixedKindsError,
     TooLargeError,
     UnknownNameError,
     UnknownOptionError,
     UnreadableFilesWarning,
     UnsafeFileError,
+    WorkingSizeWarning,
 )
 from dikmeans.errors import DikmeansError, MissingExtraError
 from dikmeans.parameters import InvalidParameterError
@@ -88,7 +86,7 @@ def error_message(error: DikmeansError) -> str:
         case UnknownNameError():
             meant = f" Did you mean {error.suggestion!r}?" if error.suggestion else ""
             return (
-                f"There is no folder, zip, array file or data set {error.name!r}.{meant} The data "
+                f"There is no folder, file or data set {error.name!r}.{meant} The data "
                 f"sets are {', '.join(error.known)}."
             )
         case UnknownOptionError():
@@ -98,7 +96,7 @@ def error_message(error: DikmeansError) -> str:
             needed, limit = describe_bytes(error.needed_bytes), describe_bytes(error.max_bytes)
             return (
                 f"The pictures in {error.path} take {needed}; at most {limit} are read. Choose a "
-                "smaller --size HxW."
+                "smaller --size."
             )
         case FileError():
             return f"{error.path} {error.reason.rstrip('.')}. {_file_advice(error)}".rstrip()
@@ -119,9 +117,11 @@ def _checkpoint_write_message(error: CheckpointWriteError) -> str:
 def _file_advice(error: FileError) -> str:
     match error:
         case AmbiguousLabelsError():
-            return "Put them into folders too, or cluster the folders one by one."
-        case MixedSizesError():
-            return "Choose one size with --size HxW."
+            return "Put them into folders too, or use --labels FILE.csv or --labels none."
+        case MixedKindsError():
+            return "Put them into different folders and cluster one at a time."
+        case LabelsFileError():
+            return f"{error.suggestion} Correct it, or use --labels none.".lstrip()
         case UnsafeFileError():
             return "Make it smaller, or remove it."
         case MissingDataError(url=str() as url, files=(_, *_) as files):
@@ -134,19 +134,8 @@ def _file_advice(error: FileError) -> str:
 def warning_message(warning: Warning | str) -> str:
     """A warning of the library, with the option that changes what it warns about."""
     match warning:
-        case MixedSizesWarning():
-            n_files = sum(warning.sizes.values())
-            return (
-                f"The pictures in {warning.path} differ in size: {_described(warning.sizes)}. All "
-                f"are resized to the most frequent size, {describe_shape(warning.size)} "
-                f"({warning.sizes[warning.size]} of {n_files} pictures). Use --size HxW to choose."
-            )
-        case ReducedSizeWarning():
-            return (
-                f"The pictures in {warning.path} are reduced from "
-                f"{describe_shape(warning.original_size)} to {describe_shape(warning.size)}. Use "
-                "--size HxW to choose."
-            )
+        case WorkingSizeWarning():
+            return f"{warning.path} has {warning.describe()}. Use --size to choose another."
         case UnreadableFilesWarning():
             reasons = [f"{error.path} {error.reason.rstrip('.')}" for error in warning.errors]
             return (
@@ -155,11 +144,6 @@ def warning_message(warning: Warning | str) -> str:
             )
         case _:
             return str(warning)
-
-
-def _described(sizes: Mapping[tuple[int, int], int]) -> str:
-    by_count = sorted(sizes.items(), key=lambda item: -item[1])
-    return ", ".join(_first([f"{describe_shape(size)} ({count})" for size, count in by_count]))
 
 
 def _first(items: list[str]) -> list[str]:

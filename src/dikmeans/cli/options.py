@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from dikmeans.datasets import ImageSet, ImageSource
     from dikmeans.estimator import DIKMeans
 
-LARGEST_SIDE = 64
-"""Larger pictures are reduced to this many rows and columns, unless --size says otherwise."""
-
 picture_option = partial(typer.Option, rich_help_panel="Pictures")
 clustering_option = partial(typer.Option, rich_help_panel="Clustering")
 output_option = partial(typer.Option, rich_help_panel="Output")
@@ -42,6 +39,22 @@ def _parse_grid(text: str) -> Grid:
     return Grid(int(match[1]), int(match[2]))
 
 
+class PictureSize(NamedTuple):
+    """Pixels on the longer side, written as 64; or rows and columns, written as 48x64."""
+
+    value: int | tuple[int, int]
+
+    def __str__(self) -> str:
+        return str(self.value if isinstance(self.value, int) else Grid(*self.value))
+
+
+def _parse_size(text: str) -> PictureSize:
+    if re.fullmatch(r"[1-9]\d{0,4}", text.strip()):
+        return PictureSize(int(text))
+    rows, columns = _parse_grid(text)
+    return PictureSize((rows, columns))
+
+
 def _parse_landmarks(text: str) -> Grid:
     return _parse_grid(f"{text}x{text}" if text.isdecimal() else text)
 
@@ -62,7 +75,7 @@ Input = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="Folder or zip of pictures, array file (.npy, .npz), or data set.",
+        help="Folder or zip of pictures or sounds, array file (.npy, .npz), or data set.",
         show_default=False,
     ),
 ]
@@ -75,15 +88,37 @@ Split = Annotated[
     picture_option(help="Which part, if the input has folders `train` and `test`."),
 ]
 Size = Annotated[
-    Grid | None,
+    PictureSize | None,
     picture_option(
-        parser=_parse_grid,
-        metavar="HxW",
-        help=f"Resize pictures. Default: their size, at most {LARGEST_SIDE} pixels per side.",
+        parser=_parse_size,
+        metavar="N|RxC",
+        help="Size of the pictures: pixels on the longer side, or rows x columns. Default: as few "
+        "as leave 97.5 % of the detail, at most 128.",
+    ),
+]
+Stretch = Annotated[
+    bool,
+    picture_option(
+        "--stretch", help="Stretch pictures to one shape. Default: pad them with their ground."
     ),
 ]
 Invert = Annotated[bool, picture_option("--invert", help="Swap dark and light; rarely needed.")]
-Color = Annotated[bool, picture_option("--color", help="Keep colors. Default: gray.")]
+Color = Annotated[
+    bool | None,
+    picture_option(
+        "--color/--gray", help="Keep colors, or not. Default: if there are any.", show_default=False
+    ),
+]
+LabelsOption = Annotated[
+    str,
+    picture_option(
+        "--labels",
+        metavar="folders|none|FILE",
+        help="What to compare clusters with: the folders, nothing, or a CSV file with the columns "
+        "file and label. Default: the folders, if every file is in one.",
+        show_default=False,
+    ),
+]
 Limit = Annotated[
     int | None, picture_option(min=1, metavar="N", help="Use a random part of at most N pictures.")
 ]
@@ -97,17 +132,24 @@ Preprocessing = Annotated[
         "local-contrast",
         "whitening",
         "subject-centering",
+        "band-whitening",
     ],
     clustering_option(
         metavar="NAME",
         help="What is done to every picture first: auto, none, unit-norm, background, centering, "
-        "local-contrast, whitening or subject-centering.",
+        "local-contrast, whitening, subject-centering or band-whitening (for sounds).",
     ),
 ]
 Intensity = Annotated[
     Literal["auto", "fixed", "affine"],
     clustering_option(
         help="Light and contrast of pictures: as they are (fixed), or solved for (affine).",
+    ),
+]
+Orientation = Annotated[
+    Literal["upright", "any", "any-mirrored"],
+    clustering_option(
+        help="How pictures lie: upright, turned by any angle, or turned and mirrored.",
     ),
 ]
 Warp = Annotated[
@@ -160,9 +202,11 @@ def make_source(
     name: str,
     split: str,
     *,
-    size: Grid | None,
+    size: PictureSize | None,
+    stretch: bool,
     invert: bool,
-    color: bool,
+    color: bool | None,
+    labels: str,
     limit: int | None,
 ) -> ImageSource:
     """The pictures that the options select; what they leave open is left to the data."""
@@ -170,13 +214,16 @@ def make_source(
 
     options: JSON = {}
     if size is not None:
-        options["size"] = tuple(size)
-    elif not ImageSource.resolve(name).is_named_dataset:
-        options["largest_side"] = LARGEST_SIDE
+        options["size"] = size.value
+    if stretch:
+        options["stretch"] = True
     if invert:
         options["invert"] = True
-    if color:
-        options["color"] = True
+    if color is not None:
+        options["color"] = color
+    if labels != "auto":
+        is_file = labels not in ("folders", "none")
+        options["labels"] = str(Path(labels).expanduser().absolute()) if is_file else labels
     return ImageSource.resolve(name, split, options=options, limit=limit)
 
 
@@ -206,12 +253,18 @@ def _check_device(device: str) -> None:
         raise MissingExtraError(error.library, error.extra, f"--device {device}") from error
 
 
-def load_pictures(source: ImageSource, *, at_least: int, purpose: str) -> ImageSet:
-    """Load the pictures; `UsageError` if there are fewer than `purpose` needs."""
+def load_pictures(source: ImageSource, model: DIKMeans, *, at_least: int, purpose: str) -> ImageSet:
+    """Load the pictures; `UsageError` if there are fewer than `purpose` needs.
+
+    Preprocessing that was left open is set to what suits them.
+    """
     images = source.load()
+    if model.preprocessing == "auto":
+        model.set_params(preprocessing=images.preprocessing)
     if len(images) < at_least:
         raise UsageError(
-            f"{source.name} has {len(images)} pictures; {purpose} needs at least {at_least}."
+            f"{source.name} has {len(images)} {images.kind}{'s' if len(images) != 1 else ''}; "
+            f"{purpose} needs at least {at_least}."
         )
     return images
 

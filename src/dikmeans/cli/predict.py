@@ -32,8 +32,8 @@ def predict(
 ) -> None:
     """Assign the pictures in INPUT to the clusters of RUN; the result is a CSV.
 
-    Its columns are file, cluster, prototype, cost, and margin to the second-best cluster. Pictures
-    are read as those of the run were (size, --invert, --color).
+    Its columns are file, cluster, prototype, cost, and margin to the second-best cluster. INPUT may
+    be a single file; all are read as those of the run were (size, color, ...).
     """
     with errors_explained(), warnings_as_notes():
         from dikmeans.io.atomic import atomic_write
@@ -42,13 +42,21 @@ def predict(
         opened = open_run(run)
         model, shape = opened.model, opened.model.image_shape_
         images = opened.source.like(source, split, shape).load()
+        made_from = opened.info["input"]["kind"]
+        if images.kind != made_from:
+            raise UsageError(
+                f"{run} was made from {made_from}s; {source} has {images.kind}s, which cannot be "
+                "compared with them."
+            )
         if images.shape != shape:
             raise UsageError(
-                f"The pictures in {source} have the shape {describe_shape(images.shape)}, those of "
-                f"{run} {describe_shape(shape)}."
+                f"The {images.kind}s in {source} have the shape {describe_shape(images.shape)}, "
+                f"those of {run} {describe_shape(shape)}."
             )
         if not quiet:
-            say(f"{len(images):,} pictures, compared at {describe_shape(shape)} as in the run.")
+            plural = "" if len(images) == 1 else "s"
+            compared = f"compared at {describe_shape(shape)} as in the run"
+            say(f"{len(images):,} {images.kind}{plural}, {compared}.")
         rows = label_rows(images.names, model.assign(images.images), model.prototype_clusters_)
         content = _as_json(rows) if as_json else rows_as_csv(rows)
         if output is None:

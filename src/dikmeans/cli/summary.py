@@ -11,6 +11,7 @@ from rich.text import Text
 
 from dikmeans._typing import JSON
 from dikmeans.cli.console import describe_seconds, describe_shape, make_console, printable
+from dikmeans.datasets import ImageSet
 from dikmeans.model_file import encode_parameters
 from dikmeans.runs import RunFolder
 
@@ -85,13 +86,13 @@ def print_run(run: RunFolder) -> None:
     n_images, shape = info["input"]["n_images"], describe_shape(info["input"]["shape"])
     console.print(
         Text(
-            f"{len(info['sizes'])} clusters of {n_images:,} pictures ({shape}) in "
+            f"{len(info['sizes'])} clusters of {n_images:,} {info['input']['kind']}s ({shape}) in "
             f"{describe_seconds(info['seconds'])}; inertia {info['inertia']:.4g}, "
-            f"{info['inertia'] / n_images:.4f} per picture.\n{run.model.preprocessing_}"
+            f"{info['inertia'] / n_images:.4f} each.\n{run.model.preprocessing_}"
         )
     )
     table = Table(box=box.SIMPLE_HEAD)
-    for header in ("cluster", "pictures", "prototypes", "mean cost", "unsure"):
+    for header in ("cluster", f"{info['input']['kind']}s", "prototypes", "mean cost", "unsure"):
         table.add_column(header, justify="right")
     table.add_column("most typical", overflow="fold")
     for row in summarize_clusters(run):
@@ -106,6 +107,30 @@ def print_run(run: RunFolder) -> None:
             f"cluster costs less than {UNSURE:.0%} more."
         )
     )
+
+
+def agreement(run: RunFolder, images: ImageSet) -> float | None:
+    """The part of the images whose label is the most frequent one of their cluster.
+
+    None if there are no labels. Clusters need not be as many as labels.
+    """
+    if images.labels is None:
+        return None
+    counts = np.zeros((run.model.n_clusters, len(images.class_names)), int)
+    np.add.at(counts, (run.model.labels_, images.labels), 1)
+    return float(counts.max(axis=1).sum() / len(images))
+
+
+def print_agreement(run: RunFolder, images: ImageSet) -> None:
+    """Print on standard output how clusters agree with the labels, if there are any."""
+    share = agreement(run, images)
+    if share is not None:
+        make_console(stderr=False).print(
+            Text(
+                f"{share:.0%} agree with the {images.label_source} (they are like most of their "
+                "cluster). Clustering did not use them."
+            )
+        )
 
 
 def print_origin(run: RunFolder) -> None:

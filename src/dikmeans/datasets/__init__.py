@@ -6,20 +6,22 @@ from dikmeans.datasets.errors import (
     DataError,
     DownloadError,
     FileError,
+    IgnoredFilesWarning,
+    LabelsFileError,
     MissingDataError,
-    MixedSizesError,
-    MixedSizesWarning,
-    ReducedSizeWarning,
+    MixedKindsError,
     TooLargeError,
     UnknownNameError,
     UnknownOptionError,
     UnreadableFilesWarning,
     UnsafeFileError,
+    WorkingSizeWarning,
 )
 from dikmeans.datasets.imageset import Card, ImageSet
 from dikmeans.datasets.pictures.arrays import load_arrays
 from dikmeans.datasets.pictures.folder import load_folder
 from dikmeans.datasets.registry import dataset_names, load
+from dikmeans.datasets.sounds.folder import load_sounds
 from dikmeans.datasets.sounds.spectrogram import spectrogram_picture
 from dikmeans.datasets.source import ImageSource
 
@@ -30,20 +32,22 @@ __all__ = [
     "DataError",
     "DownloadError",
     "FileError",
+    "IgnoredFilesWarning",
     "ImageSet",
     "ImageSource",
+    "LabelsFileError",
     "MissingDataError",
-    "MixedSizesError",
-    "MixedSizesWarning",
-    "ReducedSizeWarning",
+    "MixedKindsError",
     "TooLargeError",
     "UnknownNameError",
     "UnknownOptionError",
     "UnreadableFilesWarning",
     "UnsafeFileError",
+    "WorkingSizeWarning",
     "dataset_names",
     "load",
     "load_arrays",
     "load_folder",
+    "load_sounds",
     "spectrogram_picture",
 ]

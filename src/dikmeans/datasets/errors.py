@@ -65,39 +65,41 @@ class UnsafeFileError(FileError, ValueError):
 
 
 class AmbiguousLabelsError(FileError, ValueError):
-    """A folder has pictures both inside and outside of class folders.
+    """Folders are asked for as labels, and some files lie in none.
 
     Attributes
     ----------
     file : str
-        The first picture without a class.
+        The first file without a folder.
     """
 
     def __init__(self, path: PathLike, file: str) -> None:
         self.file = file
         super().__init__(
             path,
-            f"has pictures in folders and beside them (such as {file!r}), so it is unclear which "
-            "class the latter are",
-            "Put them into folders too, or load the folders one by one.",
+            f"has files beside its folders (such as {file!r}), so folders cannot be the labels",
+            "Put them into folders too, or give the labels in a table.",
         )
 
 
-class MixedSizesError(FileError, ValueError):
-    """The pictures of a folder differ in size, and `on_mixed_sizes` is "error".
+class LabelsFileError(FileError, ValueError):
+    """A table of labels lacks files, names others, or contradicts itself."""
+
+
+class MixedKindsError(FileError, ValueError):
+    """A folder has pictures and sounds, and it is unclear which are meant.
 
     Attributes
     ----------
-    sizes : dict of (height, width) to int
-        How many pictures have each size.
+    n_pictures, n_sounds : int
     """
 
-    def __init__(self, path: PathLike, sizes: Mapping[tuple[int, int], int]) -> None:
-        self.sizes = dict(sizes)
+    def __init__(self, path: PathLike, n_pictures: int, n_sounds: int) -> None:
+        self.n_pictures, self.n_sounds = n_pictures, n_sounds
         super().__init__(
             path,
-            f"has pictures of different sizes: {_describe_sizes(sizes)}",
-            "Pass size=(height, width), or on_mixed_sizes='resize' for the most frequent size.",
+            f"has {n_pictures:,} pictures and {n_sounds:,} sounds",
+            "Put them into different folders: they are clustered separately.",
         )
 
 
@@ -136,7 +138,7 @@ class UnknownNameError(DataError, ValueError):
         self.name, self.suggestion, self.known = name, suggestion, tuple(known)
         meant = f" Did you mean {suggestion!r}?" if suggestion else ""
         super().__init__(
-            f"There is no data set, folder, zip or array file {name!r}.{meant} The data sets are "
+            f"There is no data set, folder or file {name!r}.{meant} The data sets are "
             f"{', '.join(self.known)}."
         )
 
@@ -160,48 +162,62 @@ class UnknownOptionError(DataError, TypeError):
         )
 
 
-class MixedSizesWarning(UserWarning):
-    """The pictures of a folder differ in size, and all are resized to the most frequent one.
-
-    Attributes
-    ----------
-    path : str
-        The folder or zip.
-    sizes : dict of (height, width) to int
-        How many pictures have each size.
-    size : (int, int)
-        The most frequent size.
-    """
-
-    def __init__(
-        self, path: PathLike, sizes: Mapping[tuple[int, int], int], size: tuple[int, int]
-    ) -> None:
-        self.path, self.sizes, self.size = str(path), dict(sizes), size
-        super().__init__(
-            f"{path} has pictures of different sizes: {_describe_sizes(sizes)}. All are resized to "
-            f"the most frequent, {format_shape(size)}. Pass size=(height, width) to choose."
-        )
-
-
-class ReducedSizeWarning(UserWarning):
-    """Pictures are reduced because of `largest_side`.
+class WorkingSizeWarning(UserWarning):
+    """Pictures are brought to a size that was chosen for them.
 
     Attributes
     ----------
     path : str
         The folder or file.
-    original_size, size : (int, int)
-        Height and width before and after.
+    sizes : dict of (height, width) to int
+        How many pictures have each size.
+    size : (int, int)
+        The size that was chosen.
+    detail : float
+        The part of the pictures' detail that is left at this size.
+    stretched : bool
+        Whether pictures of another shape are stretched rather than padded.
     """
 
     def __init__(
-        self, path: PathLike, original_size: tuple[int, int], size: tuple[int, int]
+        self,
+        path: PathLike,
+        sizes: Mapping[tuple[int, int], int],
+        size: tuple[int, int],
+        *,
+        detail: float,
+        stretched: bool = False,
     ) -> None:
-        self.path, self.original_size, self.size = str(path), original_size, size
-        super().__init__(
-            f"{path} has pictures of {format_shape(original_size)}; all are reduced to "
-            f"{format_shape(size)}. Pass size=(height, width) to choose."
+        self.path, self.sizes, self.size = str(path), dict(sizes), size
+        self.detail, self.stretched = detail, stretched
+        super().__init__(f"{path} has {self.describe()}. Pass size=(height, width) to choose.")
+
+    def describe(self) -> str:
+        """What sizes there are, what was chosen, and why; continues "The folder has ..."."""
+        fate = "stretched" if self.stretched else "scaled to fit, padded with their ground,"
+        if len(self.sizes) == 1:
+            fate = "scaled"
+        return (
+            f"pictures of {describe_sizes(self.sizes)}; they are {fate} to "
+            f"{format_shape(self.size)}, where {self.detail:.1%} of their detail is left"
         )
+
+
+class IgnoredFilesWarning(UserWarning):
+    """A few files of another kind lie among the rest and are not used.
+
+    Attributes
+    ----------
+    path : str
+        The folder or zip.
+    kind : str
+        What they are: "pictures" or "sounds".
+    files : tuple of str
+    """
+
+    def __init__(self, path: PathLike, kind: str, files: Sequence[str]) -> None:
+        self.path, self.kind, self.files = str(path), kind, tuple(files)
+        super().__init__(f"{path} has {len(files)} {kind}, not used: {first_few(self.files)}.")
 
 
 class UnreadableFilesWarning(UserWarning):
@@ -229,6 +245,15 @@ def check_choice(parameter: str, value: object, choices: Iterable[object]) -> No
         raise ValueError(f"{parameter} must be one of {expected}; got {value!r}.")
 
 
-def _describe_sizes(sizes: Mapping[tuple[int, int], int]) -> str:
-    by_count = sorted(sizes.items(), key=lambda item: -item[1])
-    return first_few([f"{format_shape(size)} ({count})" for size, count in by_count])
+def describe_sizes(sizes: Mapping[tuple[int, int], int]) -> str:
+    """Sizes of pictures: the one there is, or the range.
+
+    Examples
+    --------
+    >>> describe_sizes({(28, 28): 5}), describe_sizes({(40, 90): 1, (60, 50): 2})
+    ('28x28', '40x50 to 60x90')
+    """
+    smallest, largest = ([f(side) for side in zip(*sizes, strict=True)] for f in (min, max))
+    if smallest == largest:
+        return format_shape(smallest)
+    return f"{format_shape(smallest)} to {format_shape(largest)}"

@@ -2,20 +2,22 @@
 
 Conventions:
 
-- ``images`` is float32 in [0, 1], shape (N, H, W) for gray and (N, H, W, 3) for color images;
-  row 0 is the top of the image, column 0 its left edge;
-- 0 is the background wherever there is one (a white background is inverted by the loader);
+- ``images`` is float32 in [0, 1], shape (N, H, W) for gray and (N, H, W, 3) for color images; one
+  more channel, the last, is alpha where images are transparent in parts;
+- row 0 is the top of the image, column 0 its left edge;
+- in the named data sets 0 is the background wherever there is one;
 - ``labels`` count from 0 and index ``class_names``; an unlabeled set has ``labels=None``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
-from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
+from dikmeans._typing import JSON, ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.datasets._text import format_shape
 
 
@@ -54,7 +56,7 @@ class ImageSet:
 
     Attributes
     ----------
-    images : ndarray of float32, shape (N, H, W) or (N, H, W, 3)
+    images : ndarray of float32, shape (N, H, W) or (N, H, W, channels)
         Intensities in [0, 1].
     labels : ndarray of int64, shape (N,), or None
         Index into ``class_names``; None for an unlabeled set.
@@ -64,6 +66,15 @@ class ImageSet:
         One name for each image: file name, recording, or number within its source.
     card : Card
         Source, citation, size, processing.
+    label_source : str or None
+        What to call the labels: "folders", "labels in FILE.csv", or "labels" of a data set or array
+        file; None for an unlabeled set.
+    kind : {"picture", "sound"}
+        What the files are that the images were made from.
+    preprocessing : str
+        The ``preprocessing`` of `DIKMeans` that suits: "auto", unless the loader knows better.
+    options : dict
+        Options of the loader, with all that it chose: others are loaded in the same way by them.
 
     Examples
     --------
@@ -83,16 +94,22 @@ class ImageSet:
     class_names: tuple[str, ...]
     names: tuple[str, ...]
     card: Card
+    label_source: str | None = None
+    kind: Literal["picture", "sound"] = "picture"
+    preprocessing: str = "auto"
+    options: JSON = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.labels is not None and self.label_source is None:
+            object.__setattr__(self, "label_source", "labels")
         if self.images.ndim not in (3, 4):
             raise ValueError(
                 f"images must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}."
             )
-        for field, values in (("labels", self.labels), ("names", self.names)):
+        for name, values in (("labels", self.labels), ("names", self.names)):
             if values is not None and len(values) != len(self.images):
                 raise ValueError(
-                    f"{field} must have one entry for each of the {len(self.images)} images; "
+                    f"{name} must have one entry for each of the {len(self.images)} images; "
                     f"got {len(values)}."
                 )
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from dikmeans._typing import JSON, ImageShape
+from dikmeans.datasets.files.members import find_members
+from dikmeans.datasets.files.tree import open_tree
 from dikmeans.datasets.imageset import ImageSet
-from dikmeans.datasets.pictures.arrays import ARRAY_EXTENSIONS
-from dikmeans.datasets.registry import DATASETS, load
+from dikmeans.datasets.pictures.decode import PICTURE_EXTENSIONS
+from dikmeans.datasets.registry import DATASETS, load, loader_of, option_names
 from dikmeans.datasets.sets.published import SPLITS
+from dikmeans.datasets.sounds.read import SOUND_EXTENSIONS
 
 LIMIT_SEED = 0
 """Seed of the draw if there is a limit: the same images every time."""
@@ -24,7 +29,7 @@ class ImageSource:
     Attributes
     ----------
     name : str
-        Name of a data set, or absolute path of a folder, zip or array file.
+        Name of a data set, or absolute path of a folder or file.
     split : str
         Which split.
     options : dict
@@ -62,16 +67,27 @@ class ImageSource:
         return cls(name, split, dict(options or {}), limit)
 
     def like(self, name: str, split: str, shape: ImageShape) -> ImageSource:
-        """Another source with the options of this one, except that its images have `shape`."""
+        """Another source whose images are made as those of this one, which have `shape`.
+
+        This one is `resolved`, or a named data set. What the other kind of files does not have (an
+        array file has its own channels) is left out.
+        """
         other = ImageSource.resolve(name, split)
         if other.is_named_dataset:
             return replace(other, options=self.options if other.name == self.name else {})
-        options: JSON = {"size": tuple(shape[:2])}
-        if self.options.get("invert") and not self.is_named_dataset:
-            options["invert"] = True
-        if len(shape) == 3 and Path(other.name).suffix.lower() not in ARRAY_EXTENSIONS:
-            options["color"] = True
-        return replace(other, options=options)
+        if not Path(other.name).exists():
+            return other  # loading it says so
+        channels = shape[2] if len(shape) == 3 else 1
+        options: JSON = {"size": tuple(shape[:2]), "color": channels > 2, "alpha": False}
+        if not self.is_named_dataset:
+            options |= self.options
+        options["labels"] = "none"
+        known = option_names(loader_of(Path(other.name)))
+        return replace(other, options={k: v for k, v in options.items() if k in known})
+
+    def resolved(self, images: ImageSet) -> ImageSource:
+        """The source with everything its loader chose, so that it loads the same images later."""
+        return replace(self, options={**self.options, **images.options})
 
     @property
     def is_named_dataset(self) -> bool:
@@ -85,6 +101,26 @@ class ImageSource:
             return images
         chosen = np.random.default_rng(LIMIT_SEED).permutation(len(images))[: self.limit]
         return images.subset(np.sort(chosen))
+
+    @contextlib.contextmanager
+    def files(self) -> Iterator[Callable[[str], bytes]]:
+        """A function that reads the file of an image by its name: to play a sound, for instance.
+
+        Only folders, zips and single files have one.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = (pathlib.Path(folder) / "a.wav").write_bytes(b"content")
+        ...     with ImageSource.resolve(folder).files() as read:
+        ...         read("a.wav")
+        b'content'
+        """
+        extensions = PICTURE_EXTENSIONS | SOUND_EXTENSIONS
+        with open_tree(Path(self.name), single=extensions) as tree:
+            members = find_members(tree, extensions, self.split, "pictures or sounds")
+            yield lambda name: tree.read(members[name])
 
     def to_json(self) -> JSON:
         """The source as a dict of JSON values."""

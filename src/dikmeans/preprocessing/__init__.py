@@ -11,6 +11,7 @@ from __future__ import annotations
 from dikmeans._typing import FloatArray
 from dikmeans.preprocessing.auto import choose_intensity, choose_preprocessing
 from dikmeans.preprocessing.background import Background
+from dikmeans.preprocessing.band_whitening import BandWhitening
 from dikmeans.preprocessing.base import Identity, Preprocessor, UnitNorm
 from dikmeans.preprocessing.centering import Centering
 from dikmeans.preprocessing.chain import Chain
@@ -28,6 +29,7 @@ PREPROCESSORS: dict[str | None, type[Preprocessor]] = {
         LocalContrast,
         Whitening,
         SubjectCentering,
+        BandWhitening,
     )
 }
 """By the name that a user gives as ``preprocessing``."""
@@ -55,6 +57,7 @@ def resolve_preprocessing(
 __all__ = [
     "PREPROCESSORS",
     "Background",
+    "BandWhitening",
     "Centering",
     "Chain",
     "Identity",

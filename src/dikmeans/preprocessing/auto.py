@@ -6,7 +6,7 @@ import numpy as np
 from scipy import fft
 
 from dikmeans._typing import FloatArray
-from dikmeans.preprocessing.background import Background, find_ground
+from dikmeans.preprocessing.background import Background, find_alpha, find_ground
 from dikmeans.preprocessing.base import Preprocessor, UnitNorm, learning_indices
 from dikmeans.preprocessing.centering import Centering, center_offsets, stays_inside
 from dikmeans.preprocessing.chain import Chain, steps_of
@@ -72,14 +72,20 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
         return UnitNorm(), "all pictures are black"
     steps: list[Preprocessor] = []
     reasons: list[str] = []
+    has_alpha = find_alpha(pictures) > 0
     ground = find_ground(pictures[learning_indices(len(pictures), N_GROUNDS)])
-    if ground.is_plain and not ground.is_black:
+    is_plain = has_alpha or ground.is_plain
+    if has_alpha or (is_plain and not ground.is_black):
         steps.append(Background())
-        reasons.append("the pictures have a plain ground that is not black")
+        reasons.append(
+            "the pictures have an alpha channel, which tells their ground"
+            if has_alpha
+            else "the pictures have a plain ground that is not black"
+        )
         pictures = steps[-1].learn(pictures).apply(pictures)
-    elif not ground.is_plain and not has_dark_background(pictures):
+    elif not is_plain and not has_dark_background(pictures):
         return SubjectCentering(), "the pictures have no plain ground"
-    if ground.is_plain and stays_inside(pictures) and _is_off_center(pictures):
+    if is_plain and stays_inside(pictures) and _is_off_center(pictures):
         steps.append(Centering())
         reasons.append("what they show is not in the middle")
         pictures = steps[-1].learn(pictures).apply(pictures)

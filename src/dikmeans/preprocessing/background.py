@@ -13,6 +13,14 @@ its typical error are not ground, and the fit is repeated without them. The resu
 with the Euclidean norm over the channels and the noise :math:`\sigma` of the ground: one channel,
 dark where the ground was. Polarity, color and light no longer count.
 
+Where pictures have an alpha channel, it says what the ground is: the distance is
+
+.. math:: \alpha(p)\, (1 + |x(p) - g| / |w|)\, /\, 2
+
+with the ground g black or white w, whichever is further from what the picture shows. It is zero
+where a picture is transparent and at least a half where it is opaque. A picture that is opaque
+everywhere is treated like one without alpha.
+
 A picture has a *plain ground* if the noise of its ground is small beside its contrast. Photographs
 have none: whatever surrounds their subject is as varied as the subject.
 """
@@ -25,7 +33,7 @@ import numpy as np
 
 from dikmeans._typing import BoolArray, FloatArray, ImageShape
 from dikmeans.images import scale_to_unit_norm
-from dikmeans.preprocessing.base import Preprocessor
+from dikmeans.preprocessing.base import Learned, Preprocessor, check_names
 
 # Degree of the polynomial: paper that bulges under a lamp has a curved ground.
 DEGREE = 2
@@ -45,6 +53,11 @@ PLAIN = 0.15
 # Median over pictures of level / contrast below which their ground is black already.
 BLACK = 0.02
 CONTRAST_QUANTILE = 0.99
+# A last channel is alpha if in this share of the pictures this part of the pixels is (nearly)
+# transparent or opaque and some reach this part of the opaque value, and if this share of the
+# pictures has this part transparent.
+ALPHA_PICTURES, ALPHA_PIXELS, NEARLY, OPAQUE = 0.9, 0.1, 0.02, 0.8
+TRANSPARENT_PICTURES, TRANSPARENT_PIXELS = 0.1, 0.01
 
 
 class Ground(NamedTuple):
@@ -136,21 +149,84 @@ def _rim(rows: int, columns: int) -> BoolArray:
     return rim.ravel()
 
 
+def find_alpha(pictures: FloatArray) -> float:
+    """The opaque value of the alpha channel of pictures (n, C, rows, columns); 0 if they have none.
+
+    The last of two or four channels is alpha if a good part of it is transparent (0) or opaque (its
+    largest value) in nearly all pictures, and some have transparent pixels.
+
+    Examples
+    --------
+    >>> pictures = np.random.default_rng(0).random((5, 4, 8, 8))
+    >>> find_alpha(pictures)
+    0.0
+    >>> pictures[:, 3] = np.eye(8)
+    >>> find_alpha(pictures)
+    1.0
+    """
+    top = float(pictures[:, -1].max())
+    if pictures.shape[1] not in (2, 4) or pictures[:, -1].min() < 0 or not top > 0:
+        return 0.0
+    alpha = pictures[:, -1].reshape(len(pictures), -1) / top
+    is_clear = ((alpha < NEARLY) | (alpha > 1 - NEARLY)).mean(axis=1) >= ALPHA_PIXELS
+    is_clear &= alpha.max(axis=1) >= OPAQUE
+    has_holes = (alpha == 0).mean(axis=1) >= TRANSPARENT_PIXELS
+    enough = is_clear.mean() >= ALPHA_PICTURES and has_holes.mean() >= TRANSPARENT_PICTURES
+    return top if enough else 0.0
+
+
+def _distance_by_alpha(picture: FloatArray, top: float) -> FloatArray:
+    """Distance from the ground (rows, columns) of a picture (C, rows, columns) with alpha last."""
+    colors, alpha = picture[:-1], np.clip(picture[-1] / top, 0, 1)
+    from_black, from_white = (np.linalg.norm(colors - level, axis=0) for level in (0, top))
+    further = from_white if (alpha * (from_white - from_black)).sum() > 0 else from_black
+    return alpha * (1 + further / (top * np.sqrt(len(colors)))) / 2
+
+
 class Background(Preprocessor):
-    """Distance of every pixel from the ground of its picture: one channel, at unit norm."""
+    """Distance of every pixel from the ground of its picture: one channel, at unit norm.
+
+    Attributes
+    ----------
+    alpha_ : float
+        Value of the last channel where pictures are opaque, if it is alpha; 0 if they have none.
+    """
 
     name = "background"
     batch_pixels = 100_000
+    alpha_: float
+
+    def _learn(self, pictures: FloatArray) -> None:
+        self.alpha_ = find_alpha(pictures)
 
     def output_shape(self, shape: ImageShape) -> ImageShape:
         """Distances have one channel."""
         return shape[:2]
 
     def _apply(self, pictures: FloatArray) -> FloatArray:
-        ground = find_ground(pictures)
-        floor = NOISE_FLOOR * ground.noise[:, None, None]
-        distance = np.maximum(ground.distance - floor, 0)[:, None]
-        return scale_to_unit_norm(distance.astype(pictures.dtype, copy=False))
+        colors = pictures[:, :-1] if self.alpha_ else pictures
+        distance = np.empty((len(pictures), 1, *pictures.shape[2:]), pictures.dtype)
+        is_opaque = (pictures[:, -1] >= self.alpha_).all(axis=(1, 2)) | (self.alpha_ == 0)
+        if is_opaque.any():
+            ground = find_ground(colors[is_opaque])
+            floor = NOISE_FLOOR * ground.noise[:, None, None]
+            distance[is_opaque, 0] = np.maximum(ground.distance - floor, 0)
+        for number in np.flatnonzero(~is_opaque):
+            distance[number, 0] = _distance_by_alpha(pictures[number], self.alpha_)
+        return scale_to_unit_norm(distance)
+
+    @property
+    def learned(self) -> Learned:
+        """The opaque value of alpha."""
+        return {"alpha": self.alpha_}
+
+    def _restore(self, learned: Learned) -> None:
+        check_names(learned, {"alpha"})
+        alpha = learned["alpha"]
+        if not (isinstance(alpha, float) and np.isfinite(alpha) and alpha >= 0):
+            raise ValueError(f"the opaque value of alpha is {alpha!r}")
+        self.alpha_ = alpha
 
     def __str__(self) -> str:
-        return "Every pixel is replaced by its distance from the ground of its picture."
+        where = ", which is where it is transparent" if getattr(self, "alpha_", 0) else ""
+        return f"Every pixel is replaced by its distance from the ground of its picture{where}."

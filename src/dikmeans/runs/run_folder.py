@@ -187,6 +187,8 @@ def write_run(
         "input": {
             **source.to_json(),
             "title": images.card.title,
+            "kind": images.kind,
+            "label_source": images.label_source,
             "n_images": len(images),
             "shape": list(images.shape),
             "checksum": images.checksum(),
@@ -309,6 +311,7 @@ _ENTRIES: dict[str, type | UnionType] = {
 }
 _INPUT_ENTRIES: dict[str, type | UnionType] = {
     "title": str,
+    "kind": str,
     "n_images": int,
     "shape": list,
     "checksum": str,

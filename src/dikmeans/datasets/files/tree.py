@@ -1,4 +1,4 @@
-"""A tree of files, in a folder or in a zip, with one interface: names and bytes.
+"""A tree of files, in a folder or in a zip, or one file, with one interface: names and bytes.
 
 A zip is never unpacked. Its members are read into memory one at a time, within limits, and their
 names are only compared, split and printed. An archive with names that point outside of it, with
@@ -12,6 +12,7 @@ import re
 import stat
 import zipfile
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -82,8 +83,10 @@ class FileTree(ABC):
         self.close()
 
 
-def open_tree(path: Path, limits: ZipLimits | None = None) -> FileTree:
-    """Open a folder or a zip, the latter within limits.
+def open_tree(
+    path: Path, limits: ZipLimits | None = None, *, single: Collection[str] = ()
+) -> FileTree:
+    """Open a folder or a zip, the latter within limits; or one file with an extension of `single`.
 
     Raises
     ------
@@ -96,6 +99,8 @@ def open_tree(path: Path, limits: ZipLimits | None = None) -> FileTree:
     """
     if path.is_dir():
         return FolderTree(path)
+    if path.is_file() and path.suffix.lower() in single:
+        return SingleFile(path)
     if path.is_file():
         return ZipTree(path, limits or ZipLimits())
     raise MissingDataError(path, "does not exist")
@@ -119,6 +124,20 @@ class FolderTree(FileTree):
             return (self.path / name).read_bytes()
         except OSError as error:
             raise _cannot_read(name, self.path, error) from error
+
+
+class SingleFile(FileTree):
+    """One file that is neither a folder nor a zip."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.names = path, (path.name,)
+
+    def read(self, name: str) -> bytes:
+        """The content of the file."""
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise _cannot_read(name, self.path.parent, error) from error
 
 
 class ZipTree(FileTree):

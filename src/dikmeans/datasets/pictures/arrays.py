@@ -14,23 +14,32 @@ import math
 import warnings
 import zipfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import numpy as np
 
-from dikmeans._typing import Array, FloatArray, IntArray, PathLike
+from dikmeans._typing import Array, FloatArray, PathLike
 from dikmeans.datasets._text import format_shape
 from dikmeans.datasets.errors import (
     CorruptFileError,
     DataError,
+    LabelsFileError,
     MissingDataError,
-    ReducedSizeWarning,
     TooLargeError,
+    WorkingSizeWarning,
 )
 from dikmeans.datasets.files.npy import read_npy
 from dikmeans.datasets.imageset import Card, ImageSet
-from dikmeans.datasets.pictures.decode import check_size, reduced_size
-from dikmeans.errors import MissingExtraError
+from dikmeans.datasets.labels import AUTO, FOLDERS, NONE, Labels, find_labels
+from dikmeans.datasets.pictures.decode import check_size, resized
+from dikmeans.datasets.pictures.padding import fitted_size, pad_with_ground
+from dikmeans.datasets.pictures.survey import (
+    LARGEST_SIDE,
+    N_PICTURES,
+    SMALLEST_SIDE,
+    survey_pictures,
+    working_size,
+)
 
 ARRAY_EXTENSIONS = frozenset((".npy", ".npz"))
 FULL_SCALES = (1.0, 255.0, 65535.0)
@@ -40,10 +49,11 @@ _MOST_CHANNELS = 7
 
 def load_arrays(
     path: PathLike,
-    size: tuple[int, int] | None = None,
+    size: tuple[int, int] | int | Literal["auto"] | None = "auto",
     *,
     split: str | None = None,
-    largest_side: int | None = None,
+    labels: PathLike = AUTO,
+    stretch: bool = False,
     invert: bool = False,
     max_bytes: int = 1 << 32,
 ) -> ImageSet:
@@ -53,13 +63,17 @@ def load_arrays(
     ----------
     path : path
         ``.npy`` or ``.npz``.
-    size : (int, int), optional
-        Height and width to resize every image to (needs Pillow).
+    size : (int, int), int, "auto" or None, default="auto"
+        Height and width to resize every image to (needs Pillow); or pixels on the longer side; or,
+        by default, the smallest size that leaves 97.5 % of the detail, as in `load_folder`. With
+        None images keep their size.
     split : {"train"}, optional
         An array file is one split, "train".
-    largest_side : int, optional
-        Without a `size`: reduce larger images, in proportion, to at most this many rows and columns
-        (with a warning).
+    labels : {"auto", "none"} or path, default="auto"
+        The labels of the file, if it has any; none; or a table with columns ``file`` and ``label``
+        for the names of the images (their numbers, if the file has no names).
+    stretch : bool, default=False
+        Stretch images to a size of other proportions, instead of padding them with their ground.
     invert : bool, default=False
         For dark subjects on white: make the background 0.
     max_bytes : int, default=4 GiB
@@ -89,17 +103,13 @@ def load_arrays(
     ImageSet('dots.npy': 1 images of 3x3, unlabeled)
     """
     path = Path(path).expanduser()
-    check_size(size)
+    if not isinstance(size, str | int):
+        check_size(size)
     if split not in (None, "train"):
         raise MissingDataError(path, f"has no split {split!r}: an array file is one split, 'train'")
     arrays = _read(path, max_bytes)
     images = _as_images(arrays["images"], path, max_bytes)
-    if size is None:
-        original_size = (images.shape[1], images.shape[2])
-        size = reduced_size(original_size, largest_side)
-        if size != original_size:
-            warnings.warn(ReducedSizeWarning(path, original_size, size), stacklevel=2)
-    images = _resized(images, size)
+    images = _resized(images, _choose_size(size, images, path), stretch)
     if invert:
         images = np.float32(1) - images
     for name in ("labels", "names"):
@@ -109,15 +119,54 @@ def load_arrays(
                 f"has {name} of shape {arrays[name].shape} beside {len(images)} images; expected "
                 f"({len(images)},)",
             )
-    labels, class_names = _classes(arrays.get("labels"))
-    card = Card(
-        title=path.name,
-        source=f"array file {path}",
-        citation="-",
-        size=f"{len(images)} images of {format_shape(images.shape[1:])}",
-        processing=format_shape(size) + (", inverted" if invert else ""),
+    names = _names(arrays.get("names"), len(images))
+    found = _labels(arrays.get("labels"), names, labels, path)
+    return ImageSet(
+        images=images,
+        labels=found.numbers,
+        class_names=found.class_names,
+        names=names,
+        card=Card(
+            title=path.name,
+            source=f"array file {path}",
+            citation="-",
+            size=f"{len(images)} images of {format_shape(images.shape[1:])}",
+            processing=format_shape(images.shape[1:3]) + (", inverted" if invert else ""),
+        ),
+        label_source=found.source,
+        options={"size": images.shape[1:3]}
+        | ({"stretch": True} if stretch else {})
+        | ({"invert": True} if invert else {}),
     )
-    return ImageSet(images, labels, class_names, _names(arrays.get("names"), len(images)), card)
+
+
+def _choose_size(size: object, images: FloatArray, path: Path) -> tuple[int, int]:
+    """The size that images shall have, with a warning if it was chosen and is not their own."""
+    own = (images.shape[1], images.shape[2])
+    if isinstance(size, tuple | list):
+        return int(size[0]), int(size[1])
+    if isinstance(size, int):
+        check_size((size, size))
+        return fitted_size(own, (size, size))
+    if size is None or max(own) <= SMALLEST_SIDE:
+        return own
+    chosen = np.unique(np.linspace(0, len(images) - 1, N_PICTURES).round().astype(int))
+    survey = survey_pictures([_as_rgba(image) for image in images[chosen]])
+    smaller = working_size(own, survey)
+    if smaller != own:
+        left = survey.details_at(max(smaller))
+        warning = WorkingSizeWarning(path, {own: len(images)}, smaller, detail=left)
+        warnings.warn(warning, stacklevel=4)
+    return smaller
+
+
+def _as_rgba(image: FloatArray) -> FloatArray:
+    """An image (H, W[, C]) as a survey wants it: opaque and gray, at most so large."""
+    gray = image.mean(axis=2) if image.ndim == 3 else image
+    size = (gray.shape[0], gray.shape[1])
+    if max(size) > LARGEST_SIDE:
+        gray = resized(gray, fitted_size(size, (LARGEST_SIDE, LARGEST_SIDE)))
+    return np.stack([gray, gray, gray, np.ones_like(gray)], axis=2)
 
 
 def _read(path: Path, max_bytes: int) -> dict[str, Array]:
@@ -207,29 +256,28 @@ def _full_scale(array: Array, path: Path) -> float:
     return next(scale for scale in FULL_SCALES if largest <= scale)
 
 
-def _resized(images: FloatArray, size: tuple[int, int]) -> FloatArray:
-    """The images resized to (height, width) by the filter that pictures of a folder get."""
-    if images.shape[1:3] == tuple(size):
+def _resized(images: FloatArray, size: tuple[int, int], stretch: bool) -> FloatArray:
+    """The images brought to (height, width) in the way that pictures of a folder are."""
+    own = (images.shape[1], images.shape[2])
+    if own == size:
         return images
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise MissingExtraError("pillow", "images", "Resizing images") from error
-    height, width = (int(side) for side in size)
-    resized = np.empty((len(images), height, width, *images.shape[3:]), np.float32)
-    for index in np.ndindex(len(images), *images.shape[3:]):
-        row, channel = index[0], index[1:]
-        plane = Image.fromarray(np.ascontiguousarray(images[(row, ..., *channel)]))
-        plane = plane.resize((width, height), Image.Resampling.BILINEAR)
-        resized[(row, ..., *channel)] = np.asarray(plane)
-    return resized
+    scaled = size if stretch else fitted_size(own, size)
+    result = np.empty((len(images), *size, *images.shape[3:]), np.float32)
+    for image, place in zip(images, result, strict=True):
+        planes = np.moveaxis(image[..., None] if image.ndim == 2 else image, 2, 0)
+        small = np.stack([resized(plane, scaled) for plane in planes], axis=2)
+        place[:] = pad_with_ground(small, size).reshape(place.shape)
+    return result
 
 
-def _classes(labels: Array | None) -> tuple[IntArray | None, tuple[str, ...]]:
-    if labels is None:
-        return None, ()
-    names, numbers = np.unique(labels, return_inverse=True)
-    return numbers.astype(np.int64), tuple(str(name) for name in names)
+def _labels(given: Array | None, names: tuple[str, ...], labels: PathLike, path: Path) -> Labels:
+    """The labels that the file has, or those that are asked for instead."""
+    if labels == FOLDERS:
+        raise LabelsFileError(path, "is an array file and has no folders to take for labels")
+    if labels != AUTO or given is None:
+        return find_labels(names, NONE if labels == AUTO else labels, path)
+    class_names, numbers = np.unique(given, return_inverse=True)
+    return Labels(numbers.astype(np.int64), tuple(map(str, class_names)), "labels")
 
 
 def _names(names: Array | None, n_images: int) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 """One encoded picture (PNG, JPEG, ...) to one float32 array in [0, 1].
 
 Order of the steps: decode, rotate as the EXIF orientation says, blend transparent pixels with the
-background, convert to gray or color, crop, resize (antialiased triangle filter, stretched to the
-size), invert. An animation or multi-page file gives its first picture. Sixteen-bit gray keeps its
-precision; everything else is eight bits deep.
+background (or keep alpha as the last channel), convert to gray or color, crop, resize (antialiased
+triangle filter; stretched to the size, or scaled to fit and padded), invert. An animation or
+multi-page file gives its first picture. Sixteen-bit gray keeps its precision; everything else is
+eight bits deep.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from dikmeans._typing import FloatArray
 from dikmeans.datasets._text import format_shape
 from dikmeans.datasets.errors import CorruptFileError, UnsafeFileError
+from dikmeans.datasets.pictures.padding import fitted_size, pad_with_ground
 from dikmeans.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -44,19 +46,31 @@ class DecodeOptions:
     Attributes
     ----------
     size : (int, int) or None
-        Height and width to stretch to; None keeps those of the picture.
+        Height and width; None keeps those of the picture.
+    stretch : bool
+        Whether a picture of another shape is stretched to the size, rather than scaled to fit and
+        padded with its ground.
     color : bool
-        Whether the array has shape (H, W, 3) rather than (H, W).
+        Whether there are three channels rather than one.
+    alpha : bool
+        Whether alpha, 0 where a picture is transparent, is kept as one more channel, the last.
     background : float
-        Gray level in [0, 1] under transparent pixels.
+        Gray level in [0, 1] under transparent pixels, if alpha is not kept.
     invert : bool
         Exchange dark and light, for dark subjects on white.
     """
 
     size: tuple[int, int] | None = None
+    stretch: bool = True
     color: bool = False
+    alpha: bool = False
     background: float = 0.0
     invert: bool = False
+
+    @property
+    def n_channels(self) -> int:
+        """Channels of a picture."""
+        return (3 if self.color else 1) + (1 if self.alpha else 0)
 
     def __post_init__(self) -> None:
         if not 0 <= self.background <= 1:
@@ -70,23 +84,6 @@ def check_size(size: tuple[int, int] | None) -> None:
         len(size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in size)
     ):
         raise ValueError(f"size must be (height, width), two positive integers; got {size!r}.")
-
-
-def reduced_size(size: tuple[int, int], largest_side: int | None) -> tuple[int, int]:
-    """(height, width) in the same proportion, with no side longer than `largest_side`.
-
-    Examples
-    --------
-    >>> reduced_size((300, 400), 64), reduced_size((28, 28), 64)
-    ((48, 64), (28, 28))
-    """
-    height, width = size
-    if largest_side is None or max(height, width) <= largest_side:
-        return height, width
-    if largest_side < 1:
-        raise ValueError(f"largest_side must be a positive number of pixels; got {largest_side!r}.")
-    scale = largest_side / max(height, width)
-    return max(1, round(height * scale)), max(1, round(width * scale))
 
 
 def picture_size(content: bytes, name: str) -> tuple[int, int]:
@@ -118,7 +115,7 @@ def decode_picture(
 
     Returns
     -------
-    ndarray of float32, shape (H, W) or (H, W, 3)
+    ndarray of float32, shape (H, W) or (H, W, channels)
 
     Raises
     ------
@@ -142,22 +139,44 @@ def decode_picture(
         upright = ImageOps.exif_transpose(image)
         sixteen_bit = upright.mode in _SIXTEEN_BIT_MODES
         if sixteen_bit:
-            opaque = Image.fromarray(_sixteen_bit_pixels(upright))
+            converted = Image.fromarray(_sixteen_bit_pixels(upright))
         elif upright.mode == "F":
             raise ValueError("floating-point pixels have no fixed range; save it as 8 or 16 bit")
         else:
-            opaque = _blended(upright, options.background).convert("RGB" if options.color else "L")
+            converted = _converted(upright, options)
         if box is not None:
-            opaque = _cropped(opaque, box)
-        if options.size is not None and opaque.size[::-1] != tuple(options.size):
-            height, width = options.size
-            opaque = opaque.resize((int(width), int(height)), Image.Resampling.BILINEAR)
-        pixels = np.asarray(opaque, np.float32)
-    if not sixteen_bit:
-        pixels = pixels / np.float32(255)
-    elif options.color:
-        pixels = np.repeat(pixels[..., None], 3, axis=2)
-    return np.float32(1) - pixels if options.invert else pixels
+            converted = _cropped(converted, box)
+        size = _scaled_size(converted.size[::-1], options)
+        if converted.size[::-1] != size:
+            converted = converted.resize(size[::-1], Image.Resampling.BILINEAR)
+        pixels = np.array(converted, np.float32)
+    pixels = _with_channels(pixels, options) if sixteen_bit else pixels / np.float32(255)
+    if options.size is not None:
+        pixels = pad_with_ground(pixels, options.size, alpha=options.alpha)
+    if options.invert:
+        n_inverted = options.n_channels - options.alpha
+        colors = pixels[..., :n_inverted] if pixels.ndim == 3 else pixels
+        np.subtract(np.float32(1), colors, out=colors)
+    return pixels
+
+
+def resized(picture: FloatArray, size: tuple[int, int]) -> FloatArray:
+    """An array (H, W) of floats, brought to another size by the filter that pictures get."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("pillow", "images", "Resizing images") from error
+    plane = Image.fromarray(np.ascontiguousarray(picture, np.float32))
+    height, width = (int(side) for side in size)
+    return np.asarray(plane.resize((width, height), Image.Resampling.BILINEAR))
+
+
+def _scaled_size(size: tuple[int, int], options: DecodeOptions) -> tuple[int, int]:
+    """(height, width) to resize to, before padding."""
+    if options.size is None:
+        return size
+    height, width = options.size if options.stretch else fitted_size(size, options.size)
+    return int(height), int(width)
 
 
 @contextlib.contextmanager
@@ -202,14 +221,27 @@ def _sixteen_bit_pixels(image: Image.Image) -> FloatArray:
     return (pixels / np.float32(65535)).astype(np.float32)
 
 
-def _blended(image: Image.Image, background: float) -> Image.Image:
+def _with_channels(gray: FloatArray, options: DecodeOptions) -> FloatArray:
+    """A picture (H, W) with the channels that are wanted; it is opaque."""
+    if options.n_channels == 1:
+        return gray
+    pixels = np.ones((*gray.shape, options.n_channels), np.float32)
+    pixels[..., : 3 if options.color else 1] = gray[..., None]
+    return pixels
+
+
+def _converted(image: Image.Image, options: DecodeOptions) -> Image.Image:
+    """The picture in gray or color, with alpha or blended with the background."""
     from PIL import Image
 
-    if not image.has_transparency_data:
-        return image
-    level = round(255 * background)
-    below = Image.new("RGBA", image.size, (level, level, level, 255))
-    return Image.alpha_composite(below, image.convert("RGBA"))
+    if options.alpha:
+        with_alpha = image.convert("RGBA")
+        return with_alpha if options.color else with_alpha.convert("LA")
+    if image.has_transparency_data:
+        level = round(255 * options.background)
+        below = Image.new("RGBA", image.size, (level, level, level, 255))
+        image = Image.alpha_composite(below, image.convert("RGBA"))
+    return image.convert("RGB" if options.color else "L")
 
 
 def _cropped(image: Image.Image, box: Box) -> Image.Image:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,19 +19,29 @@ from dikmeans.errors import MissingExtraError
 if TYPE_CHECKING:
     import soundfile
 
+SOUND_EXTENSIONS = frozenset(
+    (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".au", ".caf", ".w64")
+)
 # The highest rate in use is 768,000. Filters and windows grow with it: a false one costs memory.
 _HIGHEST_RATE = 1_000_000
 _BLOCK_SAMPLES = 1 << 16
 
 
 def read_sound(path: Path) -> tuple[FloatArray, int]:
-    """Read an audio file.
+    """Read an audio file; see `decode_sound`."""
+    return decode_sound(path.read_bytes(), str(path))
+
+
+def decode_sound(content: bytes, name: str) -> tuple[FloatArray, int]:
+    """Decode a sound.
 
     Parameters
     ----------
-    path : pathlib.Path
-        ``.wav``, or anything libsndfile knows (``.ogg``, ``.flac``, ...) if the extra ``audio`` is
+    content : bytes
+        The file: WAV, or anything libsndfile knows (FLAC, OGG, MP3, ...) if the extra ``audio`` is
         installed.
+    name : str
+        Name of the file, for its extension and for errors.
 
     Returns
     -------
@@ -45,12 +57,12 @@ def read_sound(path: Path) -> tuple[FloatArray, int]:
     MissingExtraError
         The format needs soundfile, which is not installed.
     """
-    read = _read_wav if path.suffix.lower() == ".wav" else _read_with_soundfile
-    signal, rate = read(path)
+    decode = _decode_wav if name.lower().endswith(".wav") else _decode_with_soundfile
+    signal, rate = decode(content, name)
     if not 0 < rate <= _HIGHEST_RATE:
-        raise CorruptFileError(path, f"claims a rate of {rate:,} samples per second")
+        raise CorruptFileError(name, f"claims a rate of {rate:,} samples per second")
     if not np.isfinite(signal).all():
-        raise CorruptFileError(path, "has samples that are NaN, infinite or too large for float32")
+        raise CorruptFileError(name, "has samples that are NaN, infinite or too large for float32")
     return signal, rate
 
 
@@ -73,31 +85,33 @@ def to_mono(signal: Array) -> FloatArray:
         return scaled.mean(axis=-1, dtype=np.float32) if scaled.ndim == 2 else scaled
 
 
-def _read_wav(path: Path) -> tuple[FloatArray, int]:
+def _decode_wav(content: bytes, name: str) -> tuple[FloatArray, int]:
     try:
         with warnings.catch_warnings():
             # SciPy warns of chunks it does not know, such as tags.
             warnings.simplefilter("ignore", wavfile.WavFileWarning)
-            rate, samples = wavfile.read(path)
-    except FileNotFoundError:
-        raise
+            rate, samples = wavfile.read(io.BytesIO(content))
     except Exception as error:  # a damaged header shows up as any of a dozen exceptions
-        raise CorruptFileError(path, f"cannot be read as a WAV file: {error}") from error
+        # SciPy does not know compressed samples; libsndfile may.
+        with contextlib.suppress(CorruptFileError, MissingExtraError):
+            return _decode_with_soundfile(content, name)
+        raise CorruptFileError(name, f"cannot be read as a WAV file: {error}") from error
     return to_mono(samples), rate
 
 
-def _read_with_soundfile(path: Path) -> tuple[FloatArray, int]:
+def _decode_with_soundfile(content: bytes, name: str) -> tuple[FloatArray, int]:
     try:
         import soundfile
     except ImportError as error:
-        raise MissingExtraError("soundfile", "audio", f"Reading {path.suffix} files") from error
+        kind = f"Reading {PurePath(name).suffix} files"
+        raise MissingExtraError("soundfile", "audio", kind) from error
     try:
-        with soundfile.SoundFile(path) as file:
+        with soundfile.SoundFile(io.BytesIO(content)) as file:
             # Block by block: the number of samples in a header is a claim, not a fact.
             samples = np.concatenate([np.empty((0, file.channels), np.float32), *_blocks(file)])
             rate = file.samplerate
     except soundfile.LibsndfileError as error:
-        raise CorruptFileError(path, f"cannot be read as a sound: {error}") from error
+        raise CorruptFileError(name, f"cannot be read as a sound: {error}") from error
     return to_mono(samples), rate
 
 

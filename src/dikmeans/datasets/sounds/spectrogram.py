@@ -1,13 +1,24 @@
-"""A sound to a log-mel spectrogram of fixed size.
+r"""A sound to a log-mel spectrogram of fixed size.
 
 Rows are mel bands, the highest pitch in row 0 (the top, as spectrograms are drawn); columns are
-time, left to right. A pixel is the power ``P`` in its band and frame, in decibels below the loudest
-pixel of the image:
+time, left to right. The frames are evenly spaced over the sound whatever its length: every sound is
+stretched to the same width.
 
-    pixel = max(0, 1 + 10 log10(P / max P) / range_db)
+`spectrogram_picture` is for recordings made alike. A pixel is the power ``P`` in its band and
+frame, in decibels below the loudest pixel of the image,
 
-so the image does not depend on the loudness of the recording. The frames are evenly spaced over the
-sound whatever its length: every sound is stretched to the same width.
+    pixel = max(0, 1 + 10 log10(P / max P) / range_db),
+
+so the image does not depend on the loudness of the recording.
+
+`noise_free_spectrogram` is for recordings by different microphones, in different rooms, where noise
+is added to each band and its power is multiplied by a constant. A pixel is in decibels above the
+noise of its band, the level (L) that is exceeded in nine tenths of the time,
+
+    pixel = clip((L - noise - gate_db) / range_db, 0, 1).
+
+A band of nothing but noise is black. The constant is the same in a whole row:
+`dikmeans.preprocessing.BandWhitening` removes it.
 """
 
 from __future__ import annotations
@@ -15,7 +26,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import fft
+from scipy import fft, ndimage
 
 from dikmeans._typing import ArrayLike, FloatArray
 from dikmeans.datasets.sounds.read import to_mono
@@ -26,8 +37,19 @@ TRANSFORM_VERSION = 1
 
 _WINDOW_SECONDS = 0.032
 _LOWEST_HZ = 60.0
-_HIGHEST_HZ = 8000.0
+HIGHEST_HZ = 8000.0
+# Recordings reach up to this part of half their rate: filters take the rest.
+USABLE_BAND = 0.95
 _ENERGY_STEP_SECONDS = 0.005
+# Steps of an equalized spectrogram before they become columns, and the most there may be.
+_STEP_SECONDS, _MOST_STEPS = 0.004, 50_000
+# Whatever is further below the loudest moment cannot be told from silence.
+_DYNAMIC_DB = 70.0
+# The quantile over time that is a band's noise.
+_NOISE = 0.1
+# A step is active if it is above noise by this part of the most active one, over so many steps;
+# the margin is a part of the time between the first and the last of them.
+_ACTIVE, _SMOOTHING_STEPS, _MARGIN = 0.05, 7, 0.5
 _SAMPLES_AT_ONCE = 1 << 20
 
 
@@ -93,7 +115,86 @@ def spectrogram_picture(
         n_samples = max(1, round(duration * rate))
         sound = np.pad(sound[:n_samples], (0, max(0, n_samples - len(sound))))
     window = max(2, round(_WINDOW_SECONDS * rate))
-    return _decibels(_mel_power(sound, _mel_filters(bands, window, rate), window, frames), range_db)
+    filters = _mel_filters(bands, window, rate, HIGHEST_HZ)
+    return _decibels(_mel_power(sound, filters, window, frames), range_db)
+
+
+def noise_free_spectrogram(
+    signal: ArrayLike,
+    rate: float,
+    size: tuple[int, int] = DEFAULT_SIZE,
+    *,
+    highest_hz: float = HIGHEST_HZ,
+    trim: bool = True,
+    range_db: float = 60.0,
+    gate_db: float = 2.0,
+) -> FloatArray:
+    """The log-mel spectrogram of a sound, each band in decibels above its own noise.
+
+    Parameters
+    ----------
+    signal, rate, size
+        As in `spectrogram_picture`.
+    highest_hz : float, default=8000
+        Upper end of the highest band; less for rates below 16,000.
+    trim : bool, default=True
+        Cut silence before and after the sound, but for a margin.
+    range_db : float, default=60
+        Decibels above the noise that are white.
+    gate_db : float, default=2
+        Decibels above the noise that are still black.
+
+    Returns
+    -------
+    ndarray of float32, shape `size`
+        In [0, 1]; silence gives all zeros.
+
+    Examples
+    --------
+    The constant noise of a band does not show, a tone above it does:
+
+    >>> import numpy as np
+    >>> rng, time = np.random.default_rng(0), np.arange(8000) / 16000
+    >>> tone = np.sin(2 * np.pi * 500 * time) * (abs(time - 0.25) < 0.1)
+    >>> picture = noise_free_spectrogram(tone + 0.01 * rng.normal(size=8000), 16000)
+    >>> bool(picture[18].max() > 0.5), bool(picture[:10].mean() < 0.1)
+    (True, True)
+    """
+    sound = _checked(signal, rate)
+    bands, frames = size
+    window = max(2, round(_WINDOW_SECONDS * rate))
+    filters = _mel_filters(bands, window, rate, highest_hz)
+    n_steps = min(max(frames, round(len(sound) / (_STEP_SECONDS * rate))), _MOST_STEPS)
+    power = _mel_power(sound, filters, window, n_steps)
+    if not power.max() > 0:
+        return np.zeros(size, np.float32)
+    levels = 10 * np.log10(np.maximum(power / power.max(), 10 ** (-_DYNAMIC_DB / 10)))
+    above = levels - np.quantile(levels, _NOISE, axis=1, keepdims=True) - gate_db
+    if trim:
+        above = above[:, _active_part(above)]
+    return _columns(np.clip(above / range_db, 0, 1), frames).astype(np.float32)
+
+
+def _active_part(above_noise: FloatArray) -> slice:
+    """The steps of a sound that are not silent, with a margin; levels (bands, steps) in decibels.
+
+    What is above its noise in many bands, or far above in a few, is a sound.
+    """
+    activity = ndimage.uniform_filter1d(np.maximum(above_noise, 0).mean(axis=0), _SMOOTHING_STEPS)
+    active = np.flatnonzero(activity > _ACTIVE * activity.max())
+    if not active.size:
+        return slice(None)
+    margin = round(_MARGIN * (active[-1] + 1 - active[0]))
+    return slice(max(0, active[0] - margin), active[-1] + 1 + margin)
+
+
+def _columns(pixels: FloatArray, n: int) -> FloatArray:
+    """Pixels (bands, steps) averaged, or interpolated, to `n` columns."""
+    steps = pixels.shape[1]
+    sums = np.pad(np.cumsum(pixels, axis=1), ((0, 0), (1, 0)))
+    edges = np.linspace(0, steps, n + 1)
+    at_edges = np.stack([np.interp(edges, np.arange(steps + 1), row) for row in sums])
+    return np.diff(at_edges, axis=1) * (n / steps)
 
 
 def _checked(signal: ArrayLike, rate: float) -> FloatArray:
@@ -144,9 +245,9 @@ def _mel_power(sound: FloatArray, filters: FloatArray, window: int, frames: int)
 
 
 @lru_cache(maxsize=16)
-def _mel_filters(bands: int, window: int, rate: float) -> FloatArray:
+def _mel_filters(bands: int, window: int, rate: float, highest_hz: float) -> FloatArray:
     """Triangles evenly spaced in mel, each of sum 1, highest band first; (frequencies, bands)."""
-    lowest, highest = (2595 * np.log10(1 + hz / 700) for hz in (_LOWEST_HZ, _HIGHEST_HZ))
+    lowest, highest = (2595 * np.log10(1 + hz / 700) for hz in (_LOWEST_HZ, highest_hz))
     corners = 700 * (10 ** (np.linspace(lowest, highest, bands + 2) / 2595) - 1)
     frequencies = np.fft.rfftfreq(window, 1 / rate)
     rising = (frequencies[:, None] - corners[:-2]) / np.diff(corners[:-1])
