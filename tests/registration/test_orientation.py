@@ -140,5 +140,5 @@ def test_a_device_finds_the_same_orientations(scattered, glyphs):
 
 
 def test_signals_cannot_be_turned():
-    with pytest.raises(InvalidParameterError, match="orientation.*signals"):
+    with pytest.raises(InvalidParameterError, match=r"orientation.*signals"):
         pairwise_cost(np.ones((2, 1, 64)), np.ones((2, 1, 64)), orientation="any")

@@ -36,6 +36,10 @@ def test_signals_are_shifted_but_not_turned():
     assert not poses[:, :, 1:].any()
 
 
+def test_nothing_moves_in_tiny_pictures():
+    assert not lattice_of_poses(Grid.of((3, 3))).any()
+
+
 @pytest.mark.parametrize("shape", [(32, 32), (1, 64), (20, 44)])
 def test_inverse_maps_undo_the_poses(shape):
     grid = Grid.of(shape)

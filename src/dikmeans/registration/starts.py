@@ -12,6 +12,7 @@ Only the best pose of a pair is refined.
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ def lattice_of_poses(grid: Grid, turns: tuple[float, ...] = TURNS) -> FloatArray
     ((125, 2, 3), (5, 2, 2))
     """
     live = list(grid.live_axes)
-    shifts = np.stack(np.meshgrid(*[SHIFTS] * len(live)), axis=-1).reshape(-1, len(live))
+    shifts = np.array(list(itertools.product(SHIFTS, repeat=len(live))))
     angles = np.deg2rad(turns if len(live) == 2 else UNTURNED)
     poses = np.zeros((len(angles), len(shifts), 2, 1 + len(live)), np.float32)
     for pose, angle in zip(poses, angles, strict=True):
