@@ -17,6 +17,7 @@ import numpy as np
 
 from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.datasets._text import format_shape
+from dikmeans.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class ImageSet:
         One name for each image: file name, recording, or number within its source.
     card : Card
         Source, citation, size, processing.
+    frame : {"stretch", "fit"}
+        How files of other sizes became images of one; see `dikmeans.frames`.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class ImageSet:
     class_names: tuple[str, ...]
     names: tuple[str, ...]
     card: Card
+    frame: Frame = "stretch"
 
     def __post_init__(self) -> None:
         if self.images.ndim not in (3, 4):

@@ -95,6 +95,7 @@ def carried_maps(
         sides.append(np.linspace(-half, half, n_knots))
     knots = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
     points = knots.reshape(-1, 2)
+    moved: FloatArray
     if direction == "image-to-centroid":
         moved = points + warp.basis(points) @ (parameters - warp.identity)
     else:
@@ -170,11 +171,9 @@ def average_members(
     channels = shape[2:]
     n_values = int(np.prod((*size, *channels)))
     most = max(8, MAX_BYTES // (4 * n_values))
-    result = Averages(
-        *(np.full((len(members), *size, *channels), np.nan, np.float32) for _ in range(3)),
-        np.full(len(members), np.nan),
-        np.zeros(len(members), int),
-    )
+    mean, spread, typical = np.full((3, len(members), *size, *channels), np.nan, np.float32)
+    contrast, counts = np.full(len(members), np.nan), np.zeros(len(members), int)
+    result = Averages(mean, spread, typical, contrast, counts)
     for m, numbers in enumerate(members):
         chosen = numbers[:most]
         if len(chosen) == 0:

@@ -1,6 +1,7 @@
 """RUN folders: a clustering of a set of images, kept with everything needed to look at it later."""
 
 from dikmeans.runs.labels_file import LabelRow, label_rows, rows_as_csv, rows_from_csv
+from dikmeans.runs.originals import ArrayOriginals, Originals, find_originals
 from dikmeans.runs.run_folder import (
     RunFolder,
     RunFolderError,
@@ -11,11 +12,14 @@ from dikmeans.runs.run_folder import (
 )
 
 __all__ = [
+    "ArrayOriginals",
     "LabelRow",
+    "Originals",
     "RunFolder",
     "RunFolderError",
     "RunFolderProblem",
     "check_place",
+    "find_originals",
     "label_rows",
     "open_run",
     "rows_as_csv",

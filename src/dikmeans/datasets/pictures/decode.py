@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans._typing import FloatArray
+from dikmeans._typing import Array, FloatArray
 from dikmeans.datasets._text import format_shape
 from dikmeans.datasets.errors import CorruptFileError, UnsafeFileError
 from dikmeans.errors import MissingExtraError
@@ -158,6 +158,39 @@ def decode_picture(
     elif options.color:
         pixels = np.repeat(pixels[..., None], 3, axis=2)
     return np.float32(1) - pixels if options.invert else pixels
+
+
+def decode_original(content: bytes, name: str, largest_side: int) -> Array:
+    """One picture as people know it: bytes (H, W, 3) in its colors, on white where transparent.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    name : str
+        Name of the file in an error.
+    largest_side : int
+        Larger pictures are reduced to at most this many rows and columns.
+
+    Raises
+    ------
+    CorruptFileError, UnsafeFileError
+        As `decode_picture`.
+    """
+    with _opened(content, name) as image:
+        from PIL import Image, ImageOps
+
+        # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
+        image.draft(None, (largest_side, largest_side))
+        upright = ImageOps.exif_transpose(image)
+        if upright.mode in _SIXTEEN_BIT_MODES:
+            levels = np.rint(255 * _sixteen_bit_pixels(upright))
+            upright = Image.fromarray(levels.astype(np.uint8))
+        height, width = reduced_size((upright.height, upright.width), largest_side)
+        colored = _blended(upright, 1.0).convert("RGB")
+        if colored.size != (width, height):
+            colored = colored.resize((width, height), Image.Resampling.BILINEAR)
+        return np.asarray(colored)
 
 
 @contextlib.contextmanager
