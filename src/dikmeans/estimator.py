@@ -717,7 +717,7 @@ class DIKMeans(
 
         The warps found on X are applied to `originals`: the same pictures in color or in full
         resolution, another channel, a mask, an annotation. Each is carried into the frame of its
-        prototype, shifts by preprocessing included, and a robust (sigma-clipped) mean is taken.
+        prototype, shifts by preprocessing included, and a robust mean is taken.
 
         Parameters
         ----------

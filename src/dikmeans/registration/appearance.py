@@ -32,8 +32,7 @@ N_KNOTS = 33
 # So many members, those that fit best, make a mean; more would not change what one sees.
 MAX_MEMBERS = 60
 LARGEST_SIDE = 512
-# A mean leaves out values further from it than so many standard deviations, and is repeated.
-CLIP_WIDTH, N_CLIPS = 1.5, 2
+N_REWEIGHTINGS = 3
 # Bytes of the members of one prototype that are held at once.
 MAX_BYTES = 200_000_000
 
@@ -180,7 +179,7 @@ def average_members(
             continue
         stack = np.empty((len(chosen), *size, n_values // (size[0] * size[1])), np.float32)
         _carry_all(maps(chosen), chosen, read, stack, frame, n_jobs)
-        result.mean[m] = clipped_mean(stack).reshape(result.mean.shape[1:])
+        result.mean[m] = robust_mean(stack).reshape(result.mean.shape[1:])
         result.spread[m] = stack.std(axis=0).reshape(result.mean.shape[1:])
         result.typical[m] = stack[0].reshape(result.mean.shape[1:])
         single = stack.std(axis=(1, 2)).mean()
@@ -228,22 +227,21 @@ def _carry_all(
     run_threads(carry, list(range(len(numbers))), n_jobs)
 
 
-def clipped_mean(stack: FloatArray) -> FloatArray:
-    """The sigma-clipped mean over the first axis: values far from it do not count.
+def robust_mean(stack: FloatArray) -> FloatArray:
+    r"""The mean over the first axis with Welsch's weights: values far from it hardly count.
+
+    Weights are :math:`\exp(-(x - m)^2 / 2\sigma^2)` with the standard deviation :math:`\sigma`.
 
     Examples
     --------
-    >>> clipped_mean(np.array([[1.0], [1.1], [0.9], [1.0], [9.0]])).round(3)
-    array([1.])
+    >>> robust_mean(np.array([[1.0], [1.1], [0.9], [1.0], [9.0]])).round(1)
+    array([1.1])
     """
-    mean, spread = stack.mean(axis=0), stack.std(axis=0)
-    for _ in range(N_CLIPS):
-        inside = np.abs(stack - mean) <= CLIP_WIDTH * spread + 1e-6
-        counts = inside.sum(axis=0)
-        sums = np.where(inside, stack, 0).sum(axis=0)
-        mean = np.where(counts > 0, sums / np.maximum(counts, 1), mean)
-        squares = np.where(inside, (stack - mean) ** 2, 0).sum(axis=0)
-        spread = np.sqrt(squares / np.maximum(counts, 1))
+    mean = stack.mean(axis=0)
+    variance = np.maximum(stack.var(axis=0), np.finfo(np.float32).tiny)
+    for _ in range(N_REWEIGHTINGS):
+        weights = np.exp(-0.5 * (stack - mean) ** 2 / variance)
+        mean = (weights * stack).sum(axis=0) / weights.sum(axis=0)
     return mean
 
 

@@ -35,7 +35,7 @@ def build_page(payload: JSON) -> str:
     style = (assets / "report.css").read_text("utf-8")
     script = "\n".join((assets / name).read_text("utf-8") for name in SCRIPTS)
     policy = (
-        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "default-src 'none'; img-src data:; media-src data:; base-uri 'none'; form-action 'none'; "
         f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
     data = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
