@@ -21,9 +21,11 @@ SCRIPTS = (
     "warp.js",
     "paint.js",
     "parts.js",
+    "likeness.js",
     "overview.js",
     "cluster.js",
     "picture.js",
+    "lists.js",
     "map.js",
     "main.js",
 )

@@ -162,3 +162,79 @@ function resample(values, grid, t, out) {
 
 const alignedValues = (slot, t, rank = 0) =>
   t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(rank, slot), t);
+
+// -- originals and portraits, in their own resolution ---------------------------------------------
+
+// Bytes of a cell of `sheets` read along a grid, as a canvas of (height, width).
+//
+// The grid leads from pixels of the frame to pixels of the frame of the cell; `before` is added to
+// the place where it is read, `after` to where it leads; t is the share of the way.
+function carried(sheets, number, grid, t, [height, width], before, after) {
+  const source = sheets.pixels(number), { rows, columns } = sheets;
+  const image = new ImageData(width, height), out = image.data;
+  const lastRow = ROWS - 1, lastColumn = COLUMNS - 1;
+  for (let r = 0; r < height; r++) {
+    const y = ((r + 0.5) / height) * ROWS - 0.5;
+    const gy = Math.min(lastRow, Math.max(0, y + before[0]));
+    const top = Math.min(Math.floor(gy), Math.max(0, lastRow - 1)), fy = gy - top;
+    const below = top < lastRow ? COLUMNS : 0;
+    for (let c = 0; c < width; c++) {
+      const x = ((c + 0.5) / width) * COLUMNS - 0.5;
+      const gx = Math.min(lastColumn, Math.max(0, x + before[1]));
+      const left = Math.min(Math.floor(gx), Math.max(0, lastColumn - 1)), fx = gx - left;
+      const right = left < lastColumn ? 1 : 0, k = top * COLUMNS + left;
+      const a = 2 * k, b = 2 * (k + right), d = 2 * (k + below), e = 2 * (k + below + right);
+      const wa = (1 - fy) * (1 - fx), wb = (1 - fy) * fx, wd = fy * (1 - fx), we = fy * fx;
+      // beyond the middle of the edge pixels the map goes on as it is there
+      const toY = wa * grid[a] + wb * grid[b] + wd * grid[d] + we * grid[e] + y + before[0] - gy;
+      const toX = wa * grid[a + 1] + wb * grid[b + 1] + wd * grid[d + 1] + we * grid[e + 1]
+        + x + before[1] - gx;
+      let py = ((y + t * (toY + after[0] - y) + 0.5) / ROWS) * rows - 0.5;
+      let px = ((x + t * (toX + after[1] - x) + 0.5) / COLUMNS) * columns - 0.5;
+      py = py < 0 ? 0 : py > rows - 1 ? rows - 1 : py;
+      px = px < 0 ? 0 : px > columns - 1 ? columns - 1 : px;
+      const r0 = Math.floor(py), c0 = Math.floor(px), v = py - r0, u = px - c0;
+      const r1 = r0 < rows - 1 ? r0 + 1 : r0, c1 = c0 < columns - 1 ? c0 + 1 : c0;
+      const p00 = 4 * (r0 * columns + c0), p01 = 4 * (r0 * columns + c1);
+      const p10 = 4 * (r1 * columns + c0), p11 = 4 * (r1 * columns + c1);
+      const w00 = (1 - v) * (1 - u), w01 = (1 - v) * u, w10 = v * (1 - u), w11 = v * u;
+      const o = 4 * (r * width + c);
+      for (let i = 0; i < 3; i++)
+        out[o + i] = w00 * source[p00 + i] + w01 * source[p01 + i]
+          + w10 * source[p10 + i] + w11 * source[p11 + i];
+      out[o + 3] = 255;
+    }
+  }
+  return image;
+}
+
+const NO_SHIFT = [0, 0];
+const shiftOf = (slot) => [SHIFTS[2 * slot], SHIFTS[2 * slot + 1]];
+
+// The original of a picture, the share t of the way into the frame of its prototype of that rank.
+const carriedOriginal = (slot, rank, t, size) =>
+  carried(ORIGINALS, slot, alignedGrid(rank, slot), t, size, NO_SHIFT, shiftOf(slot));
+
+// The portrait of a prototype, the share t of the way onto a picture in its own place.
+const carriedPortrait = (prototype, grid, t, size, shift = NO_SHIFT) =>
+  carried(PORTRAITS, prototype, grid, t, size, [-shift[0], -shift[1]], NO_SHIFT);
+
+// How much the neighborhood of each pixel has grown where a grid reads it: log2, per pixel.
+function growthOf(grid) {
+  const growth = new Float32Array(PIXELS);
+  const at = (r, c, axis) =>
+    grid[2 * (Math.min(ROWS - 1, Math.max(0, r)) * COLUMNS
+      + Math.min(COLUMNS - 1, Math.max(0, c))) + axis];
+  for (let r = 0; r < ROWS; r++) {
+    for (let c = 0; c < COLUMNS; c++) {
+      const high = Math.min(ROWS - 1, r + 1) - Math.max(0, r - 1) || 1;
+      const wide = Math.min(COLUMNS - 1, c + 1) - Math.max(0, c - 1) || 1;
+      const yy = (at(r + 1, c, 0) - at(r - 1, c, 0)) / high;
+      const xy = (at(r + 1, c, 1) - at(r - 1, c, 1)) / high;
+      const yx = (at(r, c + 1, 0) - at(r, c - 1, 0)) / wide;
+      const xx = (at(r, c + 1, 1) - at(r, c - 1, 1)) / wide;
+      growth[r * COLUMNS + c] = -Math.log2(Math.max(1e-3, yy * xx - yx * xy));
+    }
+  }
+  return growth;
+}
