@@ -24,7 +24,7 @@ LAYERS = [
     ["preprocessing"],
     ["outofcore", "monitoring"],
     ["checkpoint"],
-    ["model_file"],
+    ["model_file", "notebook"],
     ["estimator"],
     ["evaluation", "datasets"],
     ["runs", "plot"],

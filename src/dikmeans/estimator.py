@@ -60,6 +60,7 @@ from dikmeans.monitoring.progress import (
     StopRequested,
     with_callbacks,
 )
+from dikmeans.notebook import centroids_html
 from dikmeans.outofcore.minibatch import FirstImages, absorb
 from dikmeans.outofcore.sources import Source, open_source
 from dikmeans.outofcore.workers import open_dataset
@@ -790,6 +791,17 @@ class DIKMeans(
     def load(cls, path: PathLike) -> Self:
         """Read a model written by `save`. Anything else is refused; no code is ever executed."""
         return load_model(cls, path)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        """What notebooks show: scikit-learn's diagram, and the centroids once there are any."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and hasattr(self, "prototypes_"):
+            bundle["text/html"] += centroids_html(self.cluster_centers_, self.cluster_weights_)
+        return bundle
+
+    def _repr_html_(self) -> str | None:
+        """The same for front ends that ask for HTML only."""
+        return self._repr_mimebundle_().get("text/html")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -101,7 +101,7 @@ def make_thumbnails(
     portraits = _portraits(model, image_set, originals, assignment)
     pictures = tone.colors(_filled(portraits.pictures), is_stack=True)
     spreads = _spread_colors(portraits.spread)
-    is_there = np.isfinite(portraits.pictures.reshape(len(pictures), -1)).all(axis=1).tolist()
+    is_there = [bool(np.isfinite(portrait).all()) for portrait in portraits.pictures]
     return Thumbnails(
         cells=without_colors(np.stack([cell for cell, _ in made])),
         aspects=np.array([aspect for _, aspect in made]),

@@ -60,8 +60,11 @@ class Originals(Protocol):
         Bytes are colors from 0 to 255; other numbers are values of the images.
         """
 
+    def has_file(self, number: int) -> bool:
+        """Whether the image was made from a file of its own."""
+
     def content(self, number: int) -> bytes | None:
-        """The file, or None if there is none."""
+        """The file, or None if there is none, or if it cannot be used."""
 
     def path(self, number: int) -> Path | None:
         """The place of the file on the disk, if it has one of its own."""
@@ -96,6 +99,10 @@ class ArrayOriginals:
     def read(self, number: int, largest_side: int) -> Array:
         """The image itself."""
         return self._images[number]
+
+    def has_file(self, number: int) -> bool:
+        """There are no files."""
+        return False
 
     def content(self, number: int) -> bytes | None:
         """There are no files."""
@@ -148,6 +155,10 @@ class FileOriginals:
             except DataError as error:
                 self.problems[number] = f"cannot be read ({error})"
         return _as_bytes(self._images[number])
+
+    def has_file(self, number: int) -> bool:
+        """Every image was made from one."""
+        return True
 
     def content(self, number: int) -> bytes | None:
         """The bytes of the file; None if it cannot be used."""

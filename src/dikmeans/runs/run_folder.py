@@ -62,6 +62,7 @@ class RunFolderProblem(Enum):
     DAMAGED = "Fit again."
     OTHER_VERSION = "Update dikmeans, or fit again."
     EXISTS = "Choose another path, or pass replace=True."
+    EXPORT_EXISTS = "Choose another path, or remove it first."
     FOREIGN = "Choose another path, or move these files away."
     IMAGES_UNREADABLE = "If they have moved, pass their new path; `predict` does not need them."
     IMAGES_CHANGED = "Restore the old images, or fit again."

@@ -64,12 +64,12 @@ function isOneCluster({ clusters, cost }) {
 function showAlike() {
   const nearest = PAIRS.filter(isOneCluster).length;
   const slider = alignSlider("alike", () => rows.forEach((row) => row.redraw()),
-    ["One centroid", "Deformed into the other"]);
+    ["One", "The other"]);
   const rows = PAIRS.slice(0, 24).map(pairRow);
   playCurrent = slider.play;
   const verdict = nearest
     ? `${plural(nearest, "pair")} differ${nearest === 1 ? "s" : ""} no more than a picture differs `
-      + "from its own centroid: there may be more clusters than shapes. Try fewer."
+      + "from its own centroid: there may be more clusters than shapes. Try fewer, and compare."
     : "No two clusters are as alike as members of one cluster. If a cluster mixes several shapes, "
       + "try more.";
   MAIN.append(
