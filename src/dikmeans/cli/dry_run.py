@@ -24,7 +24,7 @@ PROGRAM_BYTES = 280_000_000
 
 PICTURES_IN_REPORT = 2000
 REPORT_SECONDS_PER_PICTURE = 0.015
-"""For the map (t-SNE) and the originals of a picture: measured on 2,000 photographs of 300 pixels."""
+"""For map (t-SNE) and original of a picture: measured on 2,000 photographs of 300 pixels."""
 
 UNCERTAINTY = 2.0
 """Factor of the range that is shown; docs/cli.md says how forecasts compare with fits."""
