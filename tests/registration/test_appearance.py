@@ -88,7 +88,9 @@ def test_the_middle_of_the_frame_is_the_middle_of_every_picture(frame):
 
 def test_signals_have_one_row_and_are_carried_along_it():
     warp = make_warp("affine", (1, 40))
-    shifted = warp.identity + [[0, 0.25], [0, 0]]  # a quarter of half the length: five samples
+    shifted = warp.identity + np.array(
+        [[0, 0.25], [0, 0]]
+    )  # a quarter of half the length: five samples
     signal = np.arange(40.0)[None]
     found = carried(warp, shifted, signal, (1, 40))
     np.testing.assert_allclose(found[0, :35], signal[0, 5:], atol=1e-4)

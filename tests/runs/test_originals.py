@@ -186,7 +186,7 @@ def test_an_export_holds_exactly_the_files_of_each_cluster(run, tmp_path, links)
         copy, original = tmp_path / "sorted" / record["copy"], tmp_path / "pictures" / row.file
         assert copy.is_symlink() == links
         assert copy.read_bytes() == original.read_bytes()  # which is still in its place
-    copies = [path for path in (tmp_path / "sorted").rglob("*.png")]
+    copies = list((tmp_path / "sorted").rglob("*.png"))
     assert len(copies) == 24
 
 
@@ -210,7 +210,7 @@ def test_an_export_of_arrays_writes_pictures_and_no_name_leads_out_of_it(real_di
     model = DIKMeans(2, warp="none", random_state=0).fit(images.images)
     run = write_run(tmp_path / "run", model, images, source, seconds=0)
     export_clusters(run, tmp_path / "sorted", run.find_originals(images))
-    files = {path for path in (tmp_path / "sorted").rglob("*.png")}
+    files = set((tmp_path / "sorted").rglob("*.png"))
     assert len(files) == 20
     assert {path.name for path in tmp_path.iterdir()} == {"x.npz", "run", "sorted"}
     for record, digit in zip(

@@ -128,7 +128,7 @@ function sliderExplanation(isDivided) {
   if (DATA.warp === "none") return "This model does not align pictures.";
   const frame = isDivided
     ? "its prototype. Click on a prototype to see its members only." : "the centroid.";
-  return `The slider warps every member into the frame of ${frame}`
+  return `The slider brings every member into the pose of ${frame}`
     + (IS_SIGNAL ? "" : " Their mean becomes sharp.");
 }
 

@@ -268,7 +268,7 @@ function drawGrowth(svg, forward, t, shift) {
 const DEFORMATIONS = {
   lines: ["as a bent grid", (svg, { lines }, t, shift) => drawLines(svg, lines, t, shift)],
   arrows: ["as arrows", (svg, { lines }, t, shift) => drawArrows(svg, lines, t, shift)],
-  growth: ["as growth and shrinkage",
+  growth: ["where it grew (orange) and shrank (blue)",
     (svg, { forward }, t, shift) => drawGrowth(svg, forward, t, shift)],
   none: ["not at all", () => {}],
 };

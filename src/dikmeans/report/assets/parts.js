@@ -111,9 +111,7 @@ function deformationChoice(change) {
     change: () => { state.deformation = select.value; change(); },
   }, ...Object.entries(DEFORMATIONS).map(([key, [name]]) =>
     el("option", { value: key, selected: key === state.deformation }, name)));
-  return el("label", { class: "note choice" }, "Show the deformation ", select,
-    el("span", { class: "legend" }, " growth: ", el("i", { class: "swatch more" }), " larger, ",
-      el("i", { class: "swatch less" }), " smaller"));
+  return el("label", { class: "note choice" }, "Show the deformation ", select);
 }
 
 const meshOverlay = () => svg("svg", {
