@@ -729,8 +729,8 @@ class DIKMeans(
             called with the number of an image, so that they need not be in memory, possibly from
             several threads. By default X itself.
         assignment : Assignment, optional
-            Of X, with its warps; by default ``assign(X)``. For the fitted images pass
-            ``assignment_``, and nothing is aligned again.
+            Of X; by default ``assign(X)``. For the fitted images pass ``assignment_``, and nothing
+            is aligned again.
         size : (int, int), optional
             Rows and columns of the result. By default those of the first original, up to 512
             pixels, in the proportions of the images.
@@ -772,11 +772,18 @@ class DIKMeans(
 
     def _maps(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
         """Where some of the images are read to bring them into the frames of their prototypes."""
-        if assignment.warps is None or len(assignment.labels) != len(X):
-            raise ValueError("assignment must hold the warps of the images in X, one each.")
-        pictures, _ = as_pictures(np.asarray(X[numbers]), self.image_shape_)
+        if len(assignment.labels) != len(X):
+            raise ValueError(
+                f"assignment is of {len(assignment.labels)} images, but X has {len(X)}."
+            )
+        chosen = np.asarray(X[numbers])
+        # warps of images that were not in memory have not been kept
+        known = assignment.warps
+        warps = self.assign(chosen).warps if known is None else known[numbers]
+        assert warps is not None
+        pictures, _ = as_pictures(chosen, self.image_shape_)
         warp = self._warp_family(self.image_shape_)
-        parameters = warp.identity + np.swapaxes(assignment.warps[numbers], 1, 2)
+        parameters = warp.identity + np.swapaxes(warps, 1, 2)
         shifts = self.preprocessing_.shifts(pictures)
         return carried_maps(warp, parameters, self.measure_.direction, shifts)
 

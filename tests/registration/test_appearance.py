@@ -152,6 +152,16 @@ def test_originals_may_come_from_a_function_in_color_and_differ_in_size(scattere
     assert set(best) <= set(asked)
 
 
+def test_warps_that_were_not_kept_are_found_again(scattered):
+    model, small, large = scattered
+    known = model.average_originals(small, large, assignment=model.assignment_)
+    without = model.assignment_._replace(warps=None)
+    again = model.average_originals(small, large, assignment=without)
+    np.testing.assert_allclose(again.mean, known.mean, atol=1e-3)
+    with pytest.raises(ValueError, match="assignment is of 60 images, but X has 59"):
+        model.average_originals(small[:59], large, assignment=model.assignment_)
+
+
 def test_originals_that_do_not_belong_to_the_images_are_refused(scattered):
     model, small, large = scattered
     with pytest.raises(ValueError, match="There are 59 originals of 60 images"):

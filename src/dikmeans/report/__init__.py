@@ -7,6 +7,7 @@ warps by itself. See docs/report.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,8 @@ def write_report(
         import PIL  # noqa: F401 -- checked before the work begins, not after it
     except ImportError as error:
         raise MissingExtraError("pillow", "images", "The report") from error
+    if image_set.labels is not None and (image_set.labels == image_set.labels[0]).all():
+        image_set = replace(image_set, labels=None)  # one label for all tells nothing
     tell = progress or (lambda fraction, text: None)
     if originals is None:
         originals = ArrayOriginals(image_set.images)

@@ -106,8 +106,7 @@ def collect_contents(
     shifts = model.preprocessing_.shifts(as_pictures(images[shown], model.image_shape_)[0])
     thumbnails = None
     if len(warp.grid.live_axes) == 2:
-        known = assignment if assignment.warps is not None else model.assign(images)
-        thumbnails = make_thumbnails(model, image_set, originals, known, shown)
+        thumbnails = make_thumbnails(model, image_set, originals, assignment, shown)
 
     tell(0.2, "aligning pictures with the next-best clusters")
     costs = model.transform(images[shown])

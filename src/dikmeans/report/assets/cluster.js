@@ -6,8 +6,8 @@ const SORTS = {
   margin: ["Closest decisions first", (a, b) => marginOf(a) - marginOf(b)],
 };
 // Enough to look like the mean of all, few enough to be drawn in every frame.
-const MAX_IN_MEAN = 120;
-const MEAN_SIDE = 72;
+const MAX_IN_MEAN = 80;
+const MEAN_SIDE = 64;
 const MAX_NEARBY = 12;
 let sortBy = "best";
 
