@@ -8,6 +8,7 @@ Needs Chromium and chromedriver; see `tools/browser.sh`.
 from __future__ import annotations
 
 import base64
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -29,7 +30,8 @@ def main(page: Path, folder: Path) -> None:
     options = webdriver.ChromeOptions()
     for flag in FLAGS:
         options.add_argument(flag)
-    driver = webdriver.Chrome(options)
+    options.binary_location = shutil.which("chromium")
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     try:
         size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)

@@ -233,8 +233,8 @@ function fillGlossary(list) {
 }
 
 // The two colors of values with both signs, where they are drawn so.
-function signLegend() {
-  const isShown = showsOriginals() ? DATA.originals?.signed : DATA.tone.is_signed;
+function signLegend(look = state.look) {
+  const isShown = look === "original" ? DATA.originals?.signed : DATA.tone.is_signed;
   if (!isShown || IS_SIGNAL) return null;
   return el("p", { class: "legend signs" },
     el("i", { class: "swatch more" }), " brighter than its surroundings (above zero) ",

@@ -35,6 +35,7 @@ function showPicture(slot) {
       el("div", {},
         el("h1", { class: "name" }, nameOf(slot)),
         el("p", { class: "lead" }, decision(slot)),
+        signLegend("compared"),
         DATA.classes && note(`Its ${LABEL_WORD}: ${className(classOf(slot))}.`),
         DATA.links?.[slot] && note(el("a", { href: DATA.links[slot] }, "Open the file")),
         hasSound(slot) && el("audio", {
