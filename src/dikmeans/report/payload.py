@@ -20,13 +20,15 @@ from dikmeans.registration.result import Alignments
 from dikmeans.report.collect import ReportContents, cluster_means
 from dikmeans.report.explanations import explain_phase
 from dikmeans.report.sprites import make_sheets, tone_of, viewable
-from dikmeans.report.thumbnails import pack_sounds
+from dikmeans.report.thumbnails import BUDGET, PORTRAIT_BUDGET, pack_sounds
 from dikmeans.runs.originals import Originals
 
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
 
 
+# Bytes of all pictures as they are compared.
+COMPARED_BUDGET = 7_000_000
 # Names of more pictures than this make a page slow to open; then only those shown are listed.
 MAX_LISTED = 100_000
 # So many pictures whose original could not be used are named.
@@ -78,7 +80,7 @@ def pack(
         "candidates": [_candidate(alignments) for alignments in contents.candidates],
         "centers": _packed(warp.expansion(warp.identity)[0], "<f4"),
         "map": _packed(contents.positions, "<f4"),
-        "sheets": make_sheets(tone.to_bytes(pictures)),
+        "sheets": make_sheets(tone.to_bytes(pictures), COMPARED_BUDGET),
         "originals": _originals(contents),
         "likeness": _likeness(contents),
         "sounds": pack_sounds(originals, contents.shown),
@@ -107,15 +109,15 @@ def _originals(contents: ReportContents) -> JSON | None:
     unaligned = contents.unaligned
     return {
         "cell": list(thumbnails.cells.shape[1:3]),
-        "sheets": make_sheets(thumbnails.cells),
+        "sheets": make_sheets(thumbnails.cells, BUDGET),
         "aspect": _packed(thumbnails.aspects, "<f4"),
         "shift": _packed(contents.shifts, "<f4"),
         "signed": thumbnails.is_signed,
         "portrait": {
             "cell": list(thumbnails.portraits.shape[1:3]),
             "kinds": thumbnails.portrait_kinds,
-            "sheets": make_sheets(thumbnails.portraits),
-            "spreads": make_sheets(thumbnails.spreads),
+            "sheets": make_sheets(thumbnails.portraits, PORTRAIT_BUDGET),
+            "spreads": make_sheets(thumbnails.spreads, PORTRAIT_BUDGET),
         },
         "unaligned": unaligned if unaligned is None else make_sheets(unaligned),
     }

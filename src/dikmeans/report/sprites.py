@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,9 @@ SHEET_SIDE = 4096
 SIGNED, SIGNED_SHARE = 0.1, 0.02
 # What is above zero is drawn in the first color, what is below in the second, zero in the third.
 MORE, LESS, NONE = (200, 65, 20), (25, 95, 200), (250, 250, 250)
-# Small sheets keep every value (PNG); large ones are photographs (JPEG).
-LARGEST_PNG, QUALITY = 3_000_000, 82
+# Small sheets keep every value (PNG); large ones are photographs (JPEG), of the first quality with
+# which they are small enough.
+LARGEST_PNG, QUALITIES = 3_000_000, (82, 70, 55, 40, 25)
 
 
 @dataclass(frozen=True)
@@ -83,33 +85,57 @@ def viewable(pictures: FloatArray) -> FloatArray:
     return pictures
 
 
-def make_sheets(pictures: Array, *, exact: bool = False) -> list[JSON]:
+def make_sheets(pictures: Array, max_bytes: float = np.inf) -> list[JSON]:
     """Byte pictures (n, rows, columns[, 3]) as sheets: an image in base64, columns, cells.
 
-    With `exact` every value is kept, however large the sheets are.
+    Details are given up, but not too many, until all together take at most `max_bytes`.
     """
+    sheets = _arrange(pictures)
+    if pictures.nbytes <= min(LARGEST_PNG, max_bytes):
+        return [_packed(sheet, _encoded(sheet.pixels, "png"), "image/png") for sheet in sheets]
+    for quality in QUALITIES:
+        contents = [_encoded(sheet.pixels, "jpeg", quality) for sheet in sheets]
+        if sum(map(len, contents)) <= max_bytes:
+            break
+    pairs = zip(sheets, contents, strict=True)
+    return [_packed(sheet, content, "image/jpeg") for sheet, content in pairs]
+
+
+class _Sheet(NamedTuple):
+    """Pictures side by side, `across` of them in a row, `n_pictures` in all."""
+
+    pixels: Array
+    across: int
+    n_pictures: int
+
+
+def _arrange(pictures: Array) -> list[_Sheet]:
+    """Pictures in sheets that browsers decode quickly."""
     n, rows, columns = pictures.shape[:3]
     across = max(1, min(SHEET_SIDE // columns, int(np.ceil(np.sqrt(n * rows / columns)))))
     per_sheet = across * max(1, SHEET_SIDE // rows)
-    kind = "png" if exact or pictures.nbytes <= LARGEST_PNG else "jpeg"
-    sheets: list[JSON] = []
+    sheets = []
     for first in range(0, n, per_sheet):
         part = pictures[first : first + per_sheet]
         down = -(-len(part) // across)
         cells = np.zeros((down * across, *pictures.shape[1:]), np.uint8)
         cells[: len(part)] = part
         tiled = cells.reshape(down, across, *pictures.shape[1:]).swapaxes(1, 2)
-        sheet = tiled.reshape(down * rows, across * columns, *pictures.shape[3:])
-        data = base64.b64encode(_encoded(sheet, kind)).decode()
-        sheets.append({"type": f"image/{kind}", "data": data, "across": across, "count": len(part)})
+        pixels = tiled.reshape(down * rows, across * columns, *pictures.shape[3:])
+        sheets.append(_Sheet(pixels, across, len(part)))
     return sheets
 
 
-def _encoded(sheet: Array, kind: str) -> bytes:
+def _packed(sheet: _Sheet, content: bytes, kind: str) -> JSON:
+    data = base64.b64encode(content).decode()
+    return {"type": kind, "data": data, "across": sheet.across, "count": sheet.n_pictures}
+
+
+def _encoded(pixels: Array, kind: str, quality: int = 0) -> bytes:
     from PIL import Image
 
     stream = io.BytesIO()
     # without subsampling, so that colors do not leak into the neighbor
-    options = {"quality": QUALITY, "subsampling": 0} if kind == "jpeg" else {}
-    Image.fromarray(sheet).save(stream, kind, **options)
+    options = {"quality": quality, "subsampling": 0} if kind == "jpeg" else {}
+    Image.fromarray(pixels).save(stream, kind, **options)
     return stream.getvalue()

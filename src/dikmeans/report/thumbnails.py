@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
     from dikmeans.kmeans.shard import Assignment
 
-# Bytes of all thumbnails together, before base64 makes four of three; and of a pixel of a
-# photograph, as JPEG of the quality that sheets have.
-BUDGET, BYTES_PER_PIXEL = 18_000_000, 0.38
+# Bytes of all thumbnails together, before base64 makes four of three; and of a pixel of a detailed
+# photograph, as JPEG of the quality that sheets have at best.
+BUDGET, BYTES_PER_PIXEL = 16_000_000, 0.35
 LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 256, 48
-LARGEST_PORTRAIT, PORTRAIT_BUDGET = 320, 4_000_000
+LARGEST_PORTRAIT, PORTRAIT_BUDGET = 320, 3_000_000
 SOUND_BUDGET, LARGEST_SOUND = 12_000_000, 1_500_000
 # JPEG works on blocks of so many pixels: no block belongs to two thumbnails.
 BLOCK = 8
@@ -68,7 +68,7 @@ def thumbnail_side(n: int) -> int:
     Examples
     --------
     >>> thumbnail_side(100), thumbnail_side(2000), thumbnail_side(100_000)
-    (256, 152, 48)
+    (256, 144, 48)
     """
     side = int(np.sqrt(BUDGET / BYTES_PER_PIXEL / max(n, 1))) // BLOCK * BLOCK
     return min(LARGEST_THUMBNAIL, max(SMALLEST_THUMBNAIL, side))
