@@ -760,8 +760,12 @@ class DIKMeans(
         >>> averages.mean.shape == (len(model.prototypes_), 32, 32)
         True
         """
+        check_is_fitted(self)
+        X = stack(X) if isinstance(X, list | tuple) else X  # anything else may lie on a disk
         assignment = self.assign(X) if assignment is None else assignment
-        read = _reader(X if originals is None else originals, len(assignment.labels))
+        if originals is None:
+            originals = lambda number: np.reshape(X[number], self.image_shape_)  # noqa: E731
+        read = _reader(originals, len(assignment.labels))
         members = best_members(
             assignment.prototypes, assignment.costs, len(self.prototypes_), max_members
         )

@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from dikmeans import DIKMeans, Search
 from dikmeans.frames import place
-from dikmeans.registration.appearance import carried_maps, robust_mean
+from dikmeans.registration.appearance import carried_maps, mean_and_spread
 from dikmeans.registration.grid import Grid
 from dikmeans.registration.warps import make_warp
 
@@ -99,7 +99,9 @@ def test_signals_have_one_row_and_are_carried_along_it():
 def test_a_robust_mean_forgets_what_one_member_in_ten_has():
     stack = np.ones((20, 3, 3))
     stack[:2] = 50.0
-    assert np.abs(robust_mean(stack) - 1).max() < 0.5 < np.abs(stack.mean(axis=0) - 1).max()
+    mean, spread = mean_and_spread(stack)
+    assert np.abs(mean - 1).max() < 0.5 < np.abs(stack.mean(axis=0) - 1).max()
+    np.testing.assert_allclose(spread, stack.std(axis=0), rtol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,14 @@ def test_originals_may_come_from_a_function_in_color_and_differ_in_size(scattere
     assert set(best) <= set(asked)
 
 
+def test_images_may_be_flat_or_a_list(scattered):
+    model, small, _ = scattered
+    expected = model.average_originals(small, assignment=model.assignment_).mean
+    for images in (small.reshape(60, -1), list(small)):
+        found = model.average_originals(images, assignment=model.assignment_).mean
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_warps_that_were_not_kept_are_found_again(scattered):
     model, small, large = scattered
     known = model.average_originals(small, large, assignment=model.assignment_)
@@ -166,6 +176,11 @@ def test_originals_that_do_not_belong_to_the_images_are_refused(scattered):
     model, small, large = scattered
     with pytest.raises(ValueError, match="There are 59 originals of 60 images"):
         model.average_originals(small, large[:59], assignment=model.assignment_)
+    with pytest.raises(ValueError, match=r"Original \d+ has shape \(9216,\); expected"):
+        model.average_originals(small, large.reshape(60, -1), assignment=model.assignment_)
+    for options, words in (({"frame": "pad"}, "frame='pad'"), ({"size": (0, 4)}, "size=")):
+        with pytest.raises(ValueError, match=words):
+            model.average_originals(small, large, assignment=model.assignment_, **options)
     mixed = [np.zeros((4, 4)) if i % 2 else np.zeros((4, 4, 3)) for i in range(60)]
     with pytest.raises(ValueError, match=r"Original \d+ has \d channels, others have \d"):
         model.average_originals(small, mixed, assignment=model.assignment_)

@@ -21,8 +21,9 @@ import numpy as np
 from numba import njit
 
 from dikmeans._typing import Array, FloatArray, IntArray
-from dikmeans.frames import Frame, place
+from dikmeans.frames import FRAMES, Frame, place
 from dikmeans.parallel.threads import run_threads
+from dikmeans.parameters import InvalidParameterError
 from dikmeans.registration.inverse import inverse_points
 from dikmeans.registration.measure import Direction
 from dikmeans.registration.warps import Warp
@@ -33,6 +34,8 @@ N_KNOTS = 33
 MAX_MEMBERS = 60
 LARGEST_SIDE = 512
 N_REWEIGHTINGS = 3
+# The contrast of single members is measured on every so many rows and columns.
+THINNED = 3
 # Bytes of the members of one prototype that are held at once.
 MAX_BYTES = 200_000_000
 
@@ -166,6 +169,12 @@ def average_members(
     if first is None:
         raise ValueError("No prototype has members: there is nothing to average.")
     shape = np.shape(read(first))
+    if len(shape) not in (2, 3):
+        raise ValueError(f"Original {first} has shape {shape}; expected (H, W) or (H, W, C).")
+    if frame not in FRAMES:
+        raise InvalidParameterError("frame", frame, " or ".join(map(repr, FRAMES)))
+    if size is not None and not (len(size) == 2 and min(size) > 0):
+        raise InvalidParameterError("size", size, "(rows, columns), positive whole numbers")
     size = size or default_size((shape[0], shape[1]), maps(np.array([first])).shape, frame)
     channels = shape[2:]
     n_values = int(np.prod((*size, *channels)))
@@ -179,10 +188,12 @@ def average_members(
             continue
         stack = np.empty((len(chosen), *size, n_values // (size[0] * size[1])), np.float32)
         _carry_all(maps(chosen), chosen, read, stack, frame, n_jobs)
-        result.mean[m] = robust_mean(stack).reshape(result.mean.shape[1:])
-        result.spread[m] = stack.std(axis=0).reshape(result.mean.shape[1:])
-        result.typical[m] = stack[0].reshape(result.mean.shape[1:])
-        single = stack.std(axis=(1, 2)).mean()
+        shape = result.mean.shape[1:]
+        result.mean[m], result.spread[m] = (
+            picture.reshape(shape) for picture in mean_and_spread(stack)
+        )
+        result.typical[m] = stack[0].reshape(shape)
+        single = stack[:, ::THINNED, ::THINNED].std(axis=(1, 2)).mean()
         result.contrast[m] = result.mean[m].std(axis=(0, 1)).mean() / single if single else 1.0
         result.counts[m] = len(chosen)
     return result
@@ -227,22 +238,48 @@ def _carry_all(
     run_threads(carry, list(range(len(numbers))), n_jobs)
 
 
-def robust_mean(stack: FloatArray) -> FloatArray:
-    r"""The mean over the first axis with Welsch's weights: values far from it hardly count.
+def mean_and_spread(stack: FloatArray) -> tuple[FloatArray, FloatArray]:
+    r"""Robust mean and standard deviation over the first axis.
 
-    Weights are :math:`\exp(-(x - m)^2 / 2\sigma^2)` with the standard deviation :math:`\sigma`.
+    The mean has weights of Geman and McClure, under which outliers hardly count:
+    :math:`(1 + (x - m)^2 / \sigma^2)^{-2}` with the standard deviation :math:`\sigma`.
 
     Examples
     --------
-    >>> robust_mean(np.array([[1.0], [1.1], [0.9], [1.0], [9.0]])).round(1)
-    array([1.1])
+    >>> mean, spread = mean_and_spread(np.array([[1.0], [1.1], [0.9], [1.0], [9.0]]))
+    >>> mean.round(1), spread.round(1)
+    (array([1.], dtype=float32), array([3.2], dtype=float32))
     """
-    mean = stack.mean(axis=0)
-    variance = np.maximum(stack.var(axis=0), np.finfo(np.float32).tiny)
-    for _ in range(N_REWEIGHTINGS):
-        weights = np.exp(-0.5 * (stack - mean) ** 2 / variance)
-        mean = (weights * stack).sum(axis=0) / weights.sum(axis=0)
-    return mean
+    table = np.ascontiguousarray(stack.reshape(len(stack), -1), dtype=np.float32)
+    mean, spread = np.empty((2, table.shape[1]), np.float32)
+    _mean_and_spread(table, N_REWEIGHTINGS, mean, spread)
+    return mean.reshape(stack.shape[1:]), spread.reshape(stack.shape[1:])
+
+
+@njit(nogil=True, cache=True)
+def _mean_and_spread(table, n_reweightings, means, spreads):
+    """Robust mean and standard deviation of each column of a table (n, m)."""
+    n = len(table)
+    for p in range(table.shape[1]):
+        mean = 0.0
+        for i in range(n):
+            mean += table[i, p]
+        mean /= n
+        variance = 0.0
+        for i in range(n):
+            variance += (table[i, p] - mean) ** 2
+        spreads[p] = np.sqrt(variance / n)
+        variance = max(variance / n, 1e-30)
+        for _ in range(n_reweightings):
+            total = 0.0
+            weight_sum = 0.0
+            for i in range(n):
+                weight = 1 / (1 + (table[i, p] - mean) ** 2 / variance)
+                weight *= weight
+                total += weight * table[i, p]
+                weight_sum += weight
+            mean = total / weight_sum
+        means[p] = mean
 
 
 @njit(nogil=True, cache=True)

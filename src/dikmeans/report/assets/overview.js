@@ -41,7 +41,8 @@ function clustersNote() {
       why("kmeans"));
   const large = showsOriginals()
     ? "Large: what the members have in common, the mean of your pictures after alignment"
-    : "Large: the centroid as it is compared";
+    : "Large: the centroid as the machine compares it, prepared so that brightness, paper or light "
+      + "do not count (the settings below say how)";
   return note(`${large}. `, why("centroid"), " Small: the same for plain K-means, which compares "
     + "pixel by pixel. ", why("kmeans"));
 }
