@@ -215,7 +215,7 @@ def record_originals(images: ImageSet, source: ImageSource) -> JSON:
 
 
 def find_originals(
-    images: ImageSet, source: ImageSource, record: JSON | None = None, moved_to: str | None = None
+    images: ImageSet, source: ImageSource, record: object = None, moved_to: str | None = None
 ) -> Originals:
     """The originals of images, where they are now.
 
@@ -235,8 +235,8 @@ def find_originals(
     Originals
         Never an error: what cannot be used is in `problems`.
     """
-    record = record or {}
-    frame: Frame = "fit" if record.get("frame", images.frame) == "fit" else "stretch"
+    known: JSON = record if isinstance(record, dict) else {}  # a file may say anything
+    frame: Frame = "fit" if known.get("frame", images.frame) == "fit" else "stretch"
     if source.is_named_dataset:
         return ArrayOriginals(images.images)
     root = Path(moved_to or source.name).expanduser()
@@ -251,7 +251,7 @@ def find_originals(
         why = f"is not used: {error}"
         return ArrayOriginals(images.images, dict.fromkeys(range(len(images)), why))
     members = _members_of(tree, images.names, source.split)
-    problems = _changes(root, members, record, moved=moved_to is not None)
+    problems = _changes(root, members, known, moved=moved_to is not None)
     return FileOriginals(tree, members, images.images, problems, frame)
 
 
@@ -296,7 +296,8 @@ def _changes(
         before = record.get("archive")
         is_same = before is None or _is_same(_stamp(root), before, moved)
         return problems if is_same else dict.fromkeys(range(len(members)), f"{root} has changed")
-    before = record.get("files") or []
+    before = record.get("files")
+    before = before if isinstance(before, list) else []
     for number, (member, stamp) in enumerate(zip(members, before, strict=False)):
         if member is not None and stamp and not _is_same(_stamp(root / member), stamp, moved):
             problems[number] = "has changed since the fit"
@@ -313,6 +314,6 @@ def _stamp(path: Path) -> list[int] | None:
 
 
 def _is_same(now: list[int] | None, before: object, moved: bool) -> bool:
-    if now is None or not isinstance(before, list):
+    if now is None or not isinstance(before, list) or len(before) != len(now):
         return False
     return now[0] == before[0] if moved else now == before

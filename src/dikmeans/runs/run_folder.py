@@ -370,7 +370,7 @@ def _read_info(path: Path) -> tuple[JSON, ImageSource]:
         if info.get("version") != VERSION:
             reason = (
                 f"has version {info.get('version')} of the run format; dikmeans "
-                f"{version('dikmeans')} reads version {VERSION}"
+                f"{version('dikmeans')} reads version {VERSION} ({INFO})"
             )
             raise RunFolderError(path, RunFolderProblem.OTHER_VERSION, reason)
         _check_entries(info, _ENTRIES)
