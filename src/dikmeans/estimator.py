@@ -763,16 +763,17 @@ class DIKMeans(
         check_is_fitted(self)
         X = stack(X) if isinstance(X, list | tuple) else X  # anything else may lie on a disk
         assignment = self.assign(X) if assignment is None else assignment
-        if originals is None:
-            originals = lambda number: np.reshape(X[number], self.image_shape_)  # noqa: E731
-        read = _reader(originals, len(assignment.labels))
-        members = best_members(
-            assignment.prototypes, assignment.costs, len(self.prototypes_), max_members
-        )
-        return average_members(
-            members, lambda numbers: self._maps(X, assignment, numbers), read, size, frame,
-            self.n_jobs,
-        )  # fmt: skip
+        n_prototypes = len(self.prototypes_)
+
+        def own(number: int) -> FloatArray:
+            return np.reshape(X[number], self.image_shape_)
+
+        def maps(numbers: IntArray) -> CarriedMaps:
+            return self._maps(X, assignment, numbers)
+
+        read = _reader(own if originals is None else originals, len(assignment.labels))
+        members = best_members(assignment.prototypes, assignment.costs, n_prototypes, max_members)
+        return average_members(members, maps, read, size, frame, self.n_jobs)
 
     def _maps(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
         """Where some of the images are read to bring them into the frames of their prototypes."""

@@ -271,12 +271,13 @@ def test_the_map_can_be_enlarged_and_still_knows_what_is_where(page, colored):
     assert page.js("return view.zoom") == 1
 
 
-def test_nothing_scrolls_sideways_on_a_phone(page):
-    size = {"width": 390, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+@pytest.mark.parametrize("width", [390, 720, 1040])
+def test_nothing_scrolls_sideways_on_small_screens(page, width):
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     for view in VIEWS:
         page.go(view)
-        assert page.js("return document.documentElement.scrollWidth") <= 390, view
+        assert page.js("return document.documentElement.scrollWidth") <= width, view
     touch = page.js("return getComputedStyle(document.getElementById('map-canvas')).touchAction")
     assert "none" not in touch  # a finger on the map scrolls the page
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -10,6 +10,7 @@ from matplotlib.path import Path as Polygon
 
 from dikmeans import DIKMeans, Search
 from dikmeans.preprocessing import UnitNorm
+from dikmeans.registration.inverse import inverse_grid
 from dikmeans.report import write_report
 from tests.report.report_pages import Page, unlabeled, unpacked, wait_for
 
@@ -153,6 +154,18 @@ def test_the_residual_that_the_browser_draws_is_the_computed_one(page, report):
     )
     residual = report.model.align(report.image_set.images[60:61])[0].residual
     assert squares == pytest.approx(float((residual.astype(float) ** 2).sum()), rel=0.02)
+
+
+def test_the_browser_inverts_warps_that_turn_a_picture_around(page, report):
+    warp = report.model.align(report.image_set.images[:1]).warp
+    angle, rng = np.radians(160), np.random.default_rng(0)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    parameters = warp.identity @ turn.T + rng.normal(0, 0.02, warp.identity.shape)
+    _, radial, affine = warp.expansion(parameters)
+    packed = np.concatenate([radial, affine]).ravel().tolist()
+    found = page.js("return [...inverseGrid(Float32Array.from(arguments[0]))]", packed)
+    expected = inverse_grid(warp, parameters[None])[0]
+    np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=0.02)
 
 
 def draw_lasso(page, corners):

@@ -135,15 +135,12 @@ class OriginalTone(NamedTuple):
 
     def colors(self, picture: Array, *, is_stack: bool = False) -> Array:
         """A picture, or a stack of them, as bytes (..., rows, columns[, 3])."""
-        pictures = picture if is_stack else picture[None]
-        if pictures.dtype == np.uint8:
-            colored: Array = pictures
-        else:
-            values = viewable(pictures)
-            colored = signed_colors(values, self.tone) if self.is_signed else self.tone.to_bytes(
-                values
-            )  # fmt: skip
-        return colored if is_stack else colored[0]
+        if not is_stack:
+            return self.colors(picture[None], is_stack=True)[0]
+        if picture.dtype == np.uint8:
+            return picture
+        values = viewable(picture)
+        return signed_colors(values, self.tone) if self.is_signed else self.tone.to_bytes(values)
 
 
 def original_tone(originals: Originals, image_set: ImageSet) -> OriginalTone:

@@ -80,6 +80,15 @@ function invertAt(warp, gy, gx, y, x, out) {
   out[1] = x;
 }
 
+// Where the affine part of a warp alone comes from: a start that is good for turned pictures too.
+function invertAffine(warp, gy, gx) {
+  const a = 2 * N_CENTERS, ry = gy - warp[a], rx = gx - warp[a + 1];
+  const yy = warp[a + 2], yx = warp[a + 4], xy = warp[a + 3], xx = warp[a + 5];
+  const determinant = yy * xx - yx * xy;
+  if (Math.abs(determinant) < 1e-3) return [gy, gx];
+  return [(xx * ry - yx * rx) / determinant, (yy * rx - xy * ry) / determinant];
+}
+
 // The inverse, exact at knots (all pixels of a small picture), linear between them. Each knot
 // starts from the solution of its neighbor.
 const KNOT_STEP = Math.max(1, Math.ceil(Math.max(ROWS, COLUMNS) / 48));
@@ -91,7 +100,7 @@ function inverseGrid(warp) {
   for (let r = 0; r < knotRows; r++) {
     for (let c = 0; c < knotColumns; c++) {
       const gy = toFrameY(r * KNOT_STEP), gx = toFrameX(c * KNOT_STEP);
-      if (c === 0) [solution[0], solution[1]] = r === 0 ? [gy, gx] : rowStart;
+      if (c === 0) [solution[0], solution[1]] = r === 0 ? invertAffine(warp, gy, gx) : rowStart;
       invertAt(warp, gy, gx, solution[0], solution[1], solution);
       if (c === 0) [rowStart[0], rowStart[1]] = solution;
       const k = 2 * (r * knotColumns + c);
