@@ -130,6 +130,8 @@ def fit(
         start, stop = time.perf_counter(), StopSignals()
         _fit(model, images, checkpoint, stop, quiet)
         seconds, interrupted = time.perf_counter() - start, stop.received is not None
+        if not quiet:  # reading the originals takes a while
+            say("writing the run; centroids are made from the originals.")
         run = write_run(
             output, model, images, place, seconds=seconds, interrupted=interrupted, replace=replace
         )
