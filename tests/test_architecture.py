@@ -17,14 +17,14 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # know nothing of each other, but for what `MAY_ALSO` says.
 LAYERS = [
     ["_typing", "errors"],
-    ["parameters", "images"],
+    ["parameters", "images", "frames"],
     ["io", "parallel"],
     ["registration"],
     ["kmeans"],
     ["preprocessing"],
     ["outofcore", "monitoring"],
     ["checkpoint"],
-    ["model_file"],
+    ["model_file", "notebook"],
     ["estimator"],
     ["evaluation", "datasets"],
     ["runs", "plot"],
@@ -40,7 +40,7 @@ MAY_ALSO = {("runs", "datasets")}
 # For annotations alone, or inside functions: at module level it would be a cycle.
 EXCEPTIONS = {("model_file", "estimator")}
 # What reads files of data knows nothing of clustering.
-ONLY_BASE = {"datasets": {"_typing", "errors", "images", "io", "parallel"}}
+ONLY_BASE = {"datasets": {"_typing", "errors", "frames", "images", "io", "parallel"}}
 
 OPTIONAL = {
     "torch": {"registration/torch", "paper/baselines"},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import (
@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, IntArray, PathLike
 from dikmeans.checkpoint.fingerprint import fingerprint_of
 from dikmeans.checkpoint.store import open_store
+from dikmeans.frames import Frame
 from dikmeans.images import (
     as_pictures,
     check_weights,
@@ -59,6 +60,7 @@ from dikmeans.monitoring.progress import (
     StopRequested,
     with_callbacks,
 )
+from dikmeans.notebook import centroids_html
 from dikmeans.outofcore.minibatch import FirstImages, absorb
 from dikmeans.outofcore.sources import Source, open_source
 from dikmeans.outofcore.workers import open_dataset
@@ -83,9 +85,17 @@ from dikmeans.preprocessing import (
 from dikmeans.preprocessing.base import learning_indices
 from dikmeans.preprocessing.chain import steps_of
 from dikmeans.registration.api import align_to_nearest
+from dikmeans.registration.appearance import (
+    MAX_MEMBERS,
+    Averages,
+    CarriedMaps,
+    average_members,
+    best_members,
+    carried_maps,
+)
 from dikmeans.registration.intensity import INTENSITIES
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
-from dikmeans.registration.orientation import ORIENTATIONS, Orientation
+from dikmeans.registration.orientation import ORIENTATIONS, Orientation, orientation_matrices
 from dikmeans.registration.result import Alignments
 from dikmeans.registration.solvers import SOLVERS, Adam, Solver, Status, resolve_solver
 from dikmeans.registration.specification import (
@@ -98,6 +108,9 @@ from dikmeans.registration.warps import WARPS, ThinPlate, Warp, WarpName, make_w
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+
+Originals: TypeAlias = Sequence[FloatArray] | FloatArray | Callable[[int], FloatArray]
+"""Pictures registered with the images, one each: a sequence, or a function of the number."""
 
 logger = logging.getLogger(__name__)
 
@@ -721,6 +734,98 @@ class DIKMeans(
             _shape=self.compared_shape_,
         )
 
+    def average_originals(
+        self,
+        X: Any,
+        originals: Originals | None = None,
+        *,
+        assignment: Assignment | None = None,
+        size: tuple[int, int] | None = None,
+        max_members: int | None = MAX_MEMBERS,
+        frame: Frame = "stretch",
+    ) -> Averages:
+        """What each prototype looks like in pictures registered with the images.
+
+        The warps found on X are applied to `originals`: the same pictures in color or in full
+        resolution, another channel, a mask, an annotation. Each is carried into the frame of its
+        prototype, shifts by preprocessing included, and a robust mean is taken.
+
+        Parameters
+        ----------
+        X : array of images
+            As passed to `fit`, or new ones: they tell where preprocessing has moved each.
+        originals : sequence of arrays of shape (H, W[, C]), or callable, optional
+            One for each image in X; they may differ in size, but not in channels. A callable is
+            called with the number of an image, so that they need not be in memory, possibly from
+            several threads. By default X itself.
+        assignment : Assignment, optional
+            Of X; by default ``assign(X)``. For the fitted images pass ``assignment_``, and nothing
+            is aligned again.
+        size : (int, int), optional
+            Rows and columns of the result. By default those of the first original, up to 512
+            pixels, in the proportions of the images.
+        max_members : int or None, default=60
+            So many members of each prototype, those that fit best, are averaged; None for all.
+        frame : {"stretch", "fit"}, default="stretch"
+            How the images were made from originals of another size: stretched to it, or scaled to
+            fit and centered between equal margins.
+
+        Returns
+        -------
+        averages : Averages
+            `mean`, `spread` (what varies), `typical` (the member that fits best), each of shape
+            (M, H, W[, C]) with one picture for each of the M prototypes; `contrast`, `counts`.
+
+        Examples
+        --------
+        Digits found on 8 x 8 pixels, looked at in four times that resolution:
+
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from dikmeans import DIKMeans
+        >>> X = load_digits().images[:60]
+        >>> model = DIKMeans(3, random_state=0).fit(X)
+        >>> large = np.kron(X, np.ones((1, 4, 4)))
+        >>> averages = model.average_originals(X, large, assignment=model.assignment_)
+        >>> averages.mean.shape == (len(model.prototypes_), 32, 32)
+        True
+        """
+        check_is_fitted(self)
+        X = stack(X) if isinstance(X, list | tuple) else X  # anything else may lie on a disk
+        assignment = self.assign(X) if assignment is None else assignment
+        n_prototypes = len(self.prototypes_)
+
+        def own(number: int) -> FloatArray:
+            return np.reshape(X[number], self.image_shape_)
+
+        def maps(numbers: IntArray) -> CarriedMaps:
+            return self._maps(X, assignment, numbers)
+
+        read = _reader(own if originals is None else originals, len(assignment.labels))
+        members = best_members(assignment.prototypes, assignment.costs, n_prototypes, max_members)
+        return average_members(members, maps, read, size, frame, self.n_jobs)
+
+    def _maps(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
+        """Where some of the images are read to bring them into the frames of their prototypes."""
+        if len(assignment.labels) != len(X):
+            raise ValueError(
+                f"assignment is of {len(assignment.labels)} images, but X has {len(X)}."
+            )
+        chosen = np.asarray(X[numbers])
+        # warps of images that were not in memory have not been kept
+        if assignment.warps is None:
+            again = self.assign(chosen)
+            warps, orientations = again.warps, again.orientations
+        else:
+            warps, orientations = assignment.warps[numbers], assignment.orientations[numbers]
+        assert warps is not None
+        pictures, _ = as_pictures(chosen, self.image_shape_)
+        warp = self._warp_family(self.image_shape_)
+        parameters = warp.identity + np.swapaxes(warps, 1, 2)
+        shifts = self.preprocessing_.shifts(pictures)
+        matrices = orientation_matrices(self.measure_.orientation)[orientations]
+        return carried_maps(warp, parameters, self.measure_.direction, shifts, matrices)
+
     # -- files and scikit-learn ----------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
@@ -732,6 +837,17 @@ class DIKMeans(
     def load(cls, path: PathLike) -> Self:
         """Read a model written by `save`. Anything else is refused; no code is ever executed."""
         return load_model(cls, path)
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
+        """What notebooks show: scikit-learn's diagram, and the centroids once there are any."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and hasattr(self, "prototypes_"):
+            bundle["text/html"] += centroids_html(self.cluster_centers_, self.cluster_weights_)
+        return bundle
+
+    def _repr_html_(self) -> str | None:
+        """The same for front ends that ask for HTML only."""
+        return self._repr_mimebundle_().get("text/html")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -998,6 +1114,15 @@ def _closed_on_error(resource: Source | Workers) -> Iterator[None]:
     except BaseException:
         resource.close()
         raise
+
+
+def _reader(originals: Originals, n_images: int) -> Callable[[int], FloatArray]:
+    """Originals as a function of the number of an image; ValueError if there are not as many."""
+    if callable(originals):
+        return originals
+    if len(originals) != n_images:
+        raise ValueError(f"There are {len(originals)} originals of {n_images} images.")
+    return lambda number: np.asarray(originals[number])
 
 
 def _learning_numbers(n: int, weights: FloatArray | None) -> IntArray:

@@ -164,6 +164,7 @@ def test_pictures_that_have_moved_are_asked_for(fitted, pictures, tmp_path):
     info = json.loads((run / "run.json").read_text())
     info["input"]["name"] = str(tmp_path / "gone")
     (run / "run.json").write_text(json.dumps(info))
+    (run / "pictures.safetensors").unlink()  # as if they had been too large to keep
     done = invoke("report", run)
     assert done.exit_code == 2
     assert f"from images in {tmp_path / 'gone'}, which does not exist." in message(done)

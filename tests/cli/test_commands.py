@@ -26,15 +26,17 @@ def records_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_a_fit_writes_a_whole_run_and_ends_with_the_next_command(fitted, pictures):
+def test_a_fit_writes_a_whole_run_and_ends_with_the_path_of_its_report(fitted, pictures):
     run, done = fitted
     assert sorted(path.name for path in run.iterdir()) == [
         "centroids",
         "labels.csv",
         "model.safetensors",
+        "pictures.safetensors",
+        "report.html",
         "run.json",
     ]
-    assert done.stdout.endswith(f"\nNext: dikmeans report {run}\n")
+    assert done.stdout.endswith(f"\nReport: {run / 'report.html'}\n")
     assert "3 clusters of 60 pictures (8x8)" in done.stdout
     assert "Every picture is scaled to unit norm" in done.stdout
     assert "warming up without warps, iteration 1 · inertia 0." in done.stderr
@@ -68,19 +70,22 @@ def test_after_the_fit_no_image_is_aligned_again_and_no_run_is_read(
     for name in ("assign", "predict", "transform", "align", "load"):
         monkeypatch.setattr(DIKMeans, name, refuse)
     monkeypatch.setattr("dikmeans.runs.run_folder.rows_from_csv", refuse)
-    done = invoke("fit", pictures, "-k", 2, "--warp", "affine", "-o", tmp_path / "run", "-q")
+    words = ("-k", 2, "--warp", "affine", "--no-report", "-q")
+    done = invoke("fit", pictures, *words, "-o", tmp_path / "run")
     assert done.exit_code == 0, done.output
     assert "2 clusters of 60 pictures" in done.stdout
+    assert done.stdout.endswith(f"\nNext: dikmeans report {tmp_path / 'run'}\n")
 
 
 def test_centroids_are_pictures_of_the_models_centroids(fitted):
     run = open_run(fitted[0])
     for cluster, centroid in enumerate(run.model.cluster_centers_):
-        pixels = np.asarray(Image.open(run.path / "centroids" / f"cluster-{cluster}.png"), float)
+        file = run.path / "centroids" / "as-compared" / f"cluster-{cluster}.png"
+        pixels = np.asarray(Image.open(file), float)
         assert pixels.shape == centroid.shape
         assert np.corrcoef(pixels.ravel(), centroid.ravel())[0, 1] > 0.999
         assert pixels.max() == 255
-    n_files = len(list((run.path / "centroids").iterdir()))
+    n_files = len(list((run.path / "centroids").glob("*.png")))
     assert n_files == len(run.model.prototypes_)
 
 
@@ -181,7 +186,7 @@ def test_info_summarizes_a_run_for_people_and_for_scripts(fitted):
     run, done = fitted
     shown, as_json = invoke("info", run), invoke("info", run, "--json")
     assert (shown.exit_code, as_json.exit_code) == (0, 0)
-    table = done.stdout.split("\nNext:")[0]
+    table = done.stdout.split("\nReport:")[0]
     assert shown.stdout.startswith(table)  # `fit` has shown the same, without reading the run
     assert "parameters n_clusters=3, random_state=0\n" in shown.stdout
     result = json.loads(as_json.stdout)
@@ -293,11 +298,10 @@ def test_a_fit_killed_while_writing_leaves_no_half_written_run(
 def test_report_gets_the_pictures_and_the_assignment_of_the_run(fitted, tmp_path, monkeypatch):
     calls = []
 
-    def write_report(
-        path, model, image_set, *, max_pictures=2000, title=None, progress=None, assignment=None
-    ):
-        progress(0.5, "half")
-        assert assignment is model.assignment_
+    def write_report(path, model, image_set, *, max_pictures, title, **options):
+        options["progress"](0.5, "half")
+        assert options["assignment"] is model.assignment_
+        assert options["originals"].problems == {}
         calls.append((path, model.n_clusters, image_set.names, max_pictures, title))
 
     monkeypatch.setitem(sys.modules, "dikmeans.report", SimpleNamespace(write_report=write_report))
@@ -313,7 +317,7 @@ def test_report_gets_the_pictures_and_the_assignment_of_the_run(fitted, tmp_path
 
 def test_a_fit_with_a_report_ends_with_the_path_of_the_report(pictures, tmp_path):
     run = tmp_path / "run"
-    words = ("-k", 2, "--warp", "affine", "--report", "-q")
+    words = ("-k", 2, "--warp", "affine", "-q")
     done = invoke("fit", pictures, *words, "-o", run)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1] == f"Report: {run / 'report.html'}"
@@ -329,3 +333,43 @@ def test_the_demo_ends_with_the_path_of_its_report(tmp_path):
     assert [" ".join(words[:2]) for words in names][1:] == ["AI K-means", "DI K-means"]
     made = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert made == ["demo-centroids.png", "demo-report.html"]
+
+
+def test_an_export_sorts_the_files_of_a_run_and_says_where(fitted, pictures, tmp_path):
+    run, place = open_run(fitted[0]), tmp_path / "sorted"
+    done = invoke("export", run.path, "-o", place)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"60 originals in {place}, with labels.csv\n"
+    records = records_of((place / "labels.csv").read_bytes().decode())
+    for row, record in zip(run.labels, records, strict=True):
+        copy = place / record["copy"]
+        assert copy.parent.name == f"cluster-{row.cluster}"
+        assert copy.read_bytes() == (pictures / row.file).read_bytes()
+    again = invoke("export", run.path, "-o", place)
+    assert again.exit_code == 2
+    assert "exists already. Choose another folder" in again.stderr
+
+
+def test_a_single_picture_is_predicted_as_in_its_folder(fitted, pictures):
+    row = open_run(fitted[0]).labels[12]
+    done = invoke("predict", fitted[0], pictures / row.file, "-q")
+    assert done.exit_code == 0, done.output
+    (record,) = records_of(done.stdout)
+    assert record["file"] == row.file
+    assert int(record["cluster"]) == row.cluster
+    assert float(record["cost"]) == pytest.approx(row.cost, rel=1e-4)
+
+
+def test_a_report_of_pictures_that_have_gone_shows_what_the_run_has_kept(
+    fitted, pictures, tmp_path
+):
+    info = json.loads((fitted[0] / "run.json").read_text())
+    info["input"]["name"] = str(tmp_path / "gone")
+    shutil.copytree(fitted[0], tmp_path / "run")
+    (tmp_path / "run" / "run.json").write_text(json.dumps(info))
+    done = invoke("report", tmp_path / "run", "-o", tmp_path / "page.html", "-q")
+    assert done.exit_code == 0, done.output
+    assert "60 of 60 originals are not shown" in done.stderr
+    assert f"{tmp_path / 'gone'} does not exist" in done.stderr
+    words = ("--input", pictures, "-o", tmp_path / "page.html", "-q")
+    assert "not shown" not in invoke("report", tmp_path / "run", *words).stderr

@@ -106,3 +106,20 @@ def test_without_matplotlib_the_message_says_what_to_install(small_digits, monke
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install 'dikmeans\[plot\]'"):
         plot.centroids(small_digits.model)
+
+
+def test_figures_show_originals_where_they_are_given(digits_by_class):
+    small = digits_by_class[:2, :12].reshape(-1, 28, 28)
+    large = np.kron(small, np.ones((1, 2, 2)))[..., None] * np.array([1.0, 0.4, 0.2])
+    model = DIKMeans(2, n_prototypes=1, random_state=0, search=Search(n_swaps=0)).fit(small)
+    for figure in (plot.centroids(model, small, large), plot.prototypes(model, small, large)):
+        shapes = {axis.images[0].get_array().shape for axis in figure.axes}
+        assert shapes == {(56, 56, 3)}
+    figure = plot.members(model, small, 0, large, most=3)
+    drawn = [axis.images[0].get_array() for axis in figure.axes if axis.images]
+    assert sum(picture.shape == (56, 56, 3) for picture in drawn) == 6
+    figure = plot.alignment(model, small[0], large[0])
+    assert figure.axes[0].get_title() == "original"
+    assert figure.axes[0].images[0].get_array().shape == (56, 56, 3)
+    with pytest.raises(ValueError, match="not the images X"):
+        plot.centroids(model, originals=large)

@@ -142,7 +142,7 @@ def test_every_phase_with_iterations_has_words_of_its_own(report):
 
 def test_the_sprites_are_the_pictures(report):
     (sheet,) = report.payload["sheets"]
-    pixels = png_pixels(sheet["png"])
+    pixels = png_pixels(sheet["data"])
     row, column = divmod(97, sheet["across"])
     cell = pixels[28 * row : 28 * (row + 1), 28 * column : 28 * (column + 1)]
     preprocessed = report.model.align(report.image_set.images[97:98]).image[0]
@@ -155,7 +155,7 @@ def test_pictures_that_are_only_scaled_are_shown_as_they_were_given(tmp_path):
     assert model.preprocessing_.name == "unit-norm"
     payload = embedded_data(write_report(tmp_path / "report.html", model, unlabeled(images)))
     (sheet,) = payload["sheets"]
-    pixels = png_pixels(sheet["png"])
+    pixels = png_pixels(sheet["data"])
     np.testing.assert_allclose(pixels[:8, :8] / 255 * payload["tone"]["high"], images[0], atol=0.04)
 
 
@@ -179,7 +179,7 @@ def test_names_and_title_stay_text_in_the_file(report):
 def test_the_page_may_load_nothing_and_names_no_address(report):
     page = report.path.read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
-    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert policy.startswith("default-src 'none'; img-src data:; media-src data:;")
     assert "unsafe" not in policy
     addresses = set(re.findall(r"https?://[^\s\"']+", page))
     assert addresses <= {"http://www.w3.org/2000/svg"}  # a name, not an address
@@ -261,7 +261,7 @@ def test_sprites_come_in_several_sheets_if_one_would_be_too_large(monkeypatch):
     pictures = np.random.default_rng(0).integers(0, 256, size=(11, 20, 15, 3)).astype(np.uint8)
     sheets = make_sheets(pictures)
     assert [sheet["count"] for sheet in sheets] == [4, 4, 3]
-    second = png_pixels(sheets[1]["png"])
+    second = png_pixels(sheets[1]["data"])
     np.testing.assert_array_equal(second[:20, 15:30], pictures[5])
 
 

@@ -10,8 +10,11 @@ from matplotlib.path import Path as Polygon
 
 from dikmeans import DIKMeans, Search
 from dikmeans.preprocessing import UnitNorm
+from dikmeans.registration.inverse import inverse_grid
 from dikmeans.report import write_report
 from tests.report.report_pages import Page, unlabeled, unpacked, wait_for
+
+VIEWS = ("overview", "cluster-1", "picture-3", "doubtful", "odd", "alike", "map")
 
 
 @pytest.fixture
@@ -22,9 +25,11 @@ def page(chromium, report):
 
 
 def test_every_view_opens_without_a_complaint_and_without_the_network(page):
-    for view in ("overview", "cluster-1", "picture-3", "map"):
-        page.go(view)
-        assert page.one("h1").text
+    for look in ("original", "compared"):
+        page.js("setLook(arguments[0])", look)
+        for view in VIEWS:
+            page.go(view)
+            assert page.one("h1").text
     assert page.complaints() == []
     requests = page.requests()
     assert requests  # the log works: the page itself is in it
@@ -94,7 +99,7 @@ def test_a_close_decision_names_the_second_choice(page, report):
 
 
 def test_the_slider_warps_the_members_into_the_frame_of_the_centroid(page, report):
-    page.js("setTheme('dark')")  # ink is light on dark, as in the arrays
+    page.js("setTheme('dark'); setLook('compared')")  # ink is light on dark, as in the arrays
     k = int(report.model.labels_[60])
     page.go(f"cluster-{k}")
     page.js("document.querySelector('.tile[data-slot=\"60\"]').scrollIntoView({block: 'center'})")
@@ -151,6 +156,18 @@ def test_the_residual_that_the_browser_draws_is_the_computed_one(page, report):
     assert squares == pytest.approx(float((residual.astype(float) ** 2).sum()), rel=0.02)
 
 
+def test_the_browser_inverts_warps_that_turn_a_picture_around(page, report):
+    warp = report.model.align(report.image_set.images[:1]).warp
+    angle, rng = np.radians(160), np.random.default_rng(0)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    parameters = warp.identity @ turn.T + rng.normal(0, 0.02, warp.identity.shape)
+    _, radial, affine = warp.expansion(parameters)
+    packed = np.concatenate([radial, affine]).ravel().tolist()
+    found = page.js("return [...inverseGrid(Float32Array.from(arguments[0]))]", packed)
+    expected = inverse_grid(warp, parameters[None])[0]
+    np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=0.02)
+
+
 def draw_lasso(page, corners):
     """Press, move along the corners, release, with the real pointer."""
     from selenium.webdriver.common.actions.action_builder import ActionBuilder
@@ -198,7 +215,7 @@ def test_a_lasso_saves_exactly_the_names_inside(page, report):
     assert text.read_text("utf-8").rstrip("\n").split("\n") == lines
     with table.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [row["name"] for row in rows] == names
+    assert [row["file"] for row in rows] == names
     assert [int(row["cluster"]) for row in rows] == report.model.labels_[inside].tolist()
 
 
@@ -267,6 +284,7 @@ def test_every_view_can_be_reached_with_the_keyboard(page, report):
 
 
 def test_the_page_follows_the_color_scheme_and_the_button_changes_it(page):
+    page.js("setLook('compared')")
     background = "return getComputedStyle(document.body).backgroundColor"
     page.driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
@@ -337,7 +355,7 @@ def test_all_kinds_of_pictures_and_models_are_drawn(chromium, digits_by_class, t
     X = make(digits_by_class).astype(np.float32)
     model = DIKMeans(random_state=0, search=Search(n_swaps=0), **parameters).fit(X)
     page = Page(chromium, write_report(tmp_path / "r.html", model, unlabeled(X)))
-    for view in ("overview", "cluster-0", "picture-1", "map"):
+    for view in ("overview", "cluster-0", "picture-1", "odd", "map"):
         page.go(view)
         if view in ("cluster-0", "picture-1") and page.all("#align"):
             page.slide(0.5)

@@ -19,6 +19,7 @@ from dikmeans.paper.protocol.run_record import RunRecord, current_versions
 from dikmeans.paper.protocol.table_cells import summarize
 from dikmeans.runs import RunFolderError, open_run, write_run
 from dikmeans.runs.labels_file import rows_from_csv
+from dikmeans.runs.run_folder import PICTURES
 from tests.helpers import quick
 from tests.robustness.fuzzing import (
     assert_names,
@@ -101,7 +102,10 @@ def test_model_files_with_other_claims_about_tensors(data, model_bytes, tmp_path
 def check_run(place, touched):
     found = result_or_refusal(lambda: open_run(place), RunFolderError, touched)
     if found is not None:
-        result_or_refusal(found.load_images, RunFolderError)
+        images = result_or_refusal(found.load_images, RunFolderError)
+        if images is not None:
+            originals = found.find_originals(images)  # never an error
+            assert len(originals) == len(images)
 
 
 @pytest.fixture
@@ -111,7 +115,7 @@ def copy_of_run(run, tmp_path):
 
 @fuzz
 @given(data=st.data())
-@pytest.mark.parametrize("name", ["run.json", "labels.csv", "model.safetensors"])
+@pytest.mark.parametrize("name", ["run.json", "labels.csv", "model.safetensors", PICTURES])
 def test_runs_with_damaged_bytes(name, data, run, copy_of_run):
     (copy_of_run / name).write_bytes(data.draw(damaged((run / name).read_bytes())))
     check_run(copy_of_run, copy_of_run)

@@ -73,7 +73,10 @@ def test_every_prototype_is_a_picture_and_labels_name_it(tmp_path, real_digits):
     model = DIKMeans(2, warp="affine", n_prototypes=2, random_state=0).fit(images.images)
     assert model.prototype_clusters_.tolist() == [0, 0, 1, 1]
     run = write_run(tmp_path / "run", model, images, source, seconds=0)
-    assert sorted(path.name for path in (run.path / "centroids").iterdir()) == [
+    names = sorted(path.name for path in (run.path / "centroids").glob("*.png"))
+    compared = run.path / "centroids" / "as-compared"
+    assert names == sorted(path.name for path in compared.iterdir())
+    assert names == [
         "cluster-0.png",
         "cluster-0_prototype-1.png",
         "cluster-1.png",
@@ -93,6 +96,43 @@ def test_one_cluster_has_no_margin(tmp_path, real_digits):
     assert all(np.isnan(row.margin) for row in open_run(tmp_path / "run").labels)
 
 
+@pytest.fixture
+def too_large_to_keep(monkeypatch):
+    """Runs do not keep their pictures: their sources must stay where they are."""
+    monkeypatch.setattr("dikmeans.runs.pictures_file.MAX_BYTES", 0)
+
+
+def test_a_run_keeps_its_pictures_with_their_labels(tmp_path, real_digits):
+    X, y = real_digits
+    np.savez(tmp_path / "x.npz", images=(255 * X[:40]).astype(np.uint8), labels=y[:40])
+    source = ImageSource.resolve(str(tmp_path / "x.npz"))
+    images = source.load()
+    model = DIKMeans(2, warp="none", random_state=0).fit(images.images)
+    write_run(tmp_path / "run", model, images, source, seconds=0)
+    (tmp_path / "x.npz").unlink()
+    kept = open_run(tmp_path / "run").load_images()
+    np.testing.assert_array_equal(kept.images, images.images)
+    np.testing.assert_array_equal(kept.labels, images.labels)
+    assert (kept.class_names, kept.names, kept.card) == (
+        images.class_names,
+        images.names,
+        images.card,
+    )
+    assert (tmp_path / "run" / "pictures.safetensors").stat().st_size < 40 * 784 + 4000
+
+
+def test_kept_pictures_that_are_damaged_or_of_another_run_are_refused(made, tmp_path):
+    run = made[2](tmp_path / "run")
+    file = run / "pictures.safetensors"
+    content = file.read_bytes()
+    for damaged in (content[:-100], content[:-1] + bytes([content[-1] ^ 1]), b""):
+        file.write_bytes(damaged)
+        with pytest.raises(RunFolderError, match=r"damaged: pictures.safetensors") as caught:
+            open_run(run).load_images()
+        assert caught.value.problem is RunFolderProblem.DAMAGED
+
+
+@pytest.mark.usefixtures("too_large_to_keep")
 def test_images_that_moved_are_followed_if_one_says_where(made, tmp_path):
     _, images, write = made
     run = open_run(write(tmp_path / "run"))
@@ -105,6 +145,7 @@ def test_images_that_moved_are_followed_if_one_says_where(made, tmp_path):
     assert run.load_images(str(tmp_path / "elsewhere.npz")).names == images.names
 
 
+@pytest.mark.usefixtures("too_large_to_keep")
 def test_images_that_changed_are_noticed(made, tmp_path, real_digits):
     _, _, write = made
     run = open_run(write(tmp_path / "run"))
@@ -230,7 +271,7 @@ def test_many_clusters_are_numbered_so_that_they_sort(tmp_path, real_digits):
     images = source.load()
     model = DIKMeans(11, warp="none", random_state=0).fit(images.images)
     write_run(tmp_path / "run", model, images, source, seconds=0)
-    files = sorted(path.name for path in (tmp_path / "run" / "centroids").iterdir())
+    files = sorted(path.name for path in (tmp_path / "run" / "centroids").glob("*.png"))
     assert files == [f"cluster-{number:02d}.png" for number in range(11)]
 
 
@@ -271,6 +312,7 @@ def test_entries_of_the_wrong_kind_are_refused(made, tmp_path, change, message):
         open_run(tmp_path / "run")
 
 
+@pytest.mark.usefixtures("too_large_to_keep")
 def test_options_that_do_not_exist_are_refused_when_images_are_loaded(made, tmp_path):
     _, _, write = made
     place = write(tmp_path / "run") / "run.json"

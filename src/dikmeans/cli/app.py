@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from dikmeans.cli.choose_k import choose_k
 from dikmeans.cli.demo import demo
+from dikmeans.cli.export import export
 from dikmeans.cli.fit import fit
 from dikmeans.cli.info import info
 from dikmeans.cli.predict import predict
@@ -54,7 +55,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, predict, report, choose_k, info, demo):
+for command in (fit, predict, report, export, choose_k, info, demo):
     app.command()(command)
 
 

@@ -54,8 +54,11 @@ def fit(
         ),
     ] = False,
     report: Annotated[
-        bool, options.output_option("--report", help="Make the HTML report too.")
-    ] = False,
+        bool,
+        options.output_option(
+            "--report/--no-report", help="Make the HTML report too, as `dikmeans report` does."
+        ),
+    ] = True,
     dry_run: Annotated[
         bool,
         options.output_option("--dry-run", help="Only estimate the time and memory it will take."),
@@ -146,6 +149,8 @@ def fit(
         start, stop = time.perf_counter(), StopSignals()
         _fit(model, images, checkpoint, stop, quiet)
         seconds, interrupted = time.perf_counter() - start, stop.received is not None
+        if not quiet:  # reading the originals takes a while
+            say("writing the run; centroids are made from the originals.")
         run = write_run(
             output, model, images, place, seconds=seconds, interrupted=interrupted, replace=replace
         )
@@ -163,7 +168,8 @@ def fit(
         if report and interrupted:
             say("no report was made of a fit that was stopped.")
         elif report:  # before the table: whoever reads that may close the pipe
-            page = make_report(run.model, images, run.path / "report.html", quiet=quiet)
+            originals = run.find_originals(images)
+            page = make_report(run.model, images, originals, run.path / "report.html", quiet=quiet)
         if as_json:
             path = None if page is None else str(page)
             print_json({**run_as_json(run), "report": path, "notes": notes})

@@ -30,10 +30,11 @@ def predict(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Assign the pictures in INPUT to the clusters of RUN; the result is a CSV.
+    """Assign the pictures in INPUT, or one picture file, to the clusters of RUN.
 
-    Its columns are file, cluster, prototype, cost, and margin to the second-best cluster. INPUT may
-    be a single file; all are read as those of the run were (size, color, ...).
+    The result is a CSV. Its columns are file, cluster, prototype, cost, and margin to the
+    second-best cluster. INPUT may be a single file; all are read as those of the run were (size,
+    color, ...).
     """
     with errors_explained(), warnings_as_notes():
         from dikmeans.io.atomic import atomic_write

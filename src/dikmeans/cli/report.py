@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dikmeans.cli import options
+from dikmeans.cli.console import printable, say
 from dikmeans.cli.errors import errors_explained, warnings_as_notes
 
 if TYPE_CHECKING:
     from dikmeans.datasets import ImageSet
     from dikmeans.estimator import DIKMeans
+    from dikmeans.runs import Originals
+
+MAX_NAMED = 3
+"""So many originals that cannot be shown are named."""
 
 
 def report(
@@ -33,6 +38,9 @@ def report(
         int, typer.Option(min=1, help="Show at most so many pictures on the page.")
     ] = 2000,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    links: Annotated[
+        bool, typer.Option("--links", help="Link pictures to their files on this computer.")
+    ] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Make one HTML page that shows the clusters, and why each picture is where it is."""
@@ -40,12 +48,15 @@ def report(
         from dikmeans.runs import open_run
 
         opened = open_run(run)
+        images = opened.load_images(moved_to)
         page = make_report(
             opened.model,
-            opened.load_images(moved_to),
+            images,
+            opened.find_originals(images, moved_to),
             output or opened.path / "report.html",
             max_pictures=max_pictures,
             title=title,
+            links=links,
             quiet=quiet,
         )
         typer.echo(f"Report: {page}")
@@ -54,10 +65,12 @@ def report(
 def make_report(
     model: DIKMeans,
     images: ImageSet,
+    originals: Originals,
     path: Path,
     *,
     max_pictures: int = 2000,
     title: str | None = None,
+    links: bool = False,
     quiet: bool = False,
 ) -> Path:
     """Write the report on the images that the model was fitted to; returns its path."""
@@ -76,9 +89,24 @@ def make_report(
             path,
             model,
             images,
+            originals=originals,
             max_pictures=max_pictures,
             title=title,
+            links=links,
             progress=show,
             assignment=model.assignment_,
         )
+    _name_problems(originals, images)
     return path
+
+
+def _name_problems(originals: Originals, images: ImageSet) -> None:
+    """Say which originals could not be shown, and why."""
+    problems = sorted(originals.problems.items())
+    if problems:
+        named = [f"{printable(images.names[n])} {why}" for n, why in problems[:MAX_NAMED]]
+        more = f"; and {len(problems) - MAX_NAMED:,} more" if len(problems) > MAX_NAMED else ""
+        say(
+            f"note: {len(problems):,} of {len(images):,} originals are not shown, but the small "
+            f"pictures that were compared: {'; '.join(named)}{more}."
+        )

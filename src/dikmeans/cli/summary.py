@@ -152,7 +152,8 @@ def print_origin(run: RunFolder) -> None:
         f"{stopped}{model.history_.stopped}",
         "parameters": ", ".join(parameters),
         "versions": ", ".join(f"{name} {n}" for name, n in info.get("versions", {}).items()),
-        "files": f"{run.path}/model.safetensors, labels.csv, centroids/, run.json",
+        "files": f"{run.path}/"
+        "model.safetensors, labels.csv, pictures.safetensors, centroids/, run.json",
     }
     console = make_console(stderr=False)
     console.print()

@@ -19,6 +19,7 @@ import numpy as np
 
 from dikmeans._typing import JSON, ArrayLike, FloatArray, ImageShape, IntArray
 from dikmeans.datasets._text import format_shape
+from dikmeans.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class ImageSet:
         The ``preprocessing`` of `DIKMeans` that suits: "auto", unless the loader knows better.
     options : dict
         Options of the loader, with all that it chose: others are loaded in the same way by them.
+    frame : {"stretch", "fit"}
+        How files of other sizes became images of one; see `dikmeans.frames`.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class ImageSet:
     kind: Literal["picture", "sound"] = "picture"
     preprocessing: str = "auto"
     options: JSON = field(default_factory=dict)
+    frame: Frame = "stretch"
 
     def __post_init__(self) -> None:
         if self.labels is not None and self.label_source is None:

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans._typing import Array
+from dikmeans._typing import Array, ArrayLike
+from dikmeans.plot.natural import centroid_pictures
 from dikmeans.plot.pictures import draw_picture, gray_map, without_ticks
 from dikmeans.plot.style import GRAY, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
+    from dikmeans.estimator import DIKMeans, Originals
+
 Rows = Mapping[str, Array]
 
 
 @use_style
 def centroids(
-    model: Any, *, title: str | None = None, n_columns: int = 10, cell: float = 0.95
-) -> Any:
+    model: DIKMeans,
+    X: ArrayLike | None = None,
+    originals: Originals | None = None,
+    *,
+    title: str | None = None,
+    n_columns: int = 10,
+    cell: float = 0.95,
+) -> Figure:
     """The centroids of a fitted model, each with its number and how many images it has.
 
     Parameters
     ----------
     model : DIKMeans
         Fitted.
+    X : array of images, optional
+        If given, centroids are shown as people know them: as means of these images, or of their
+        `originals`, after alignment; see `DIKMeans.average_originals`. By default as they are
+        compared.
+    originals : sequence of arrays or callable, optional
+        Of the images in X: in color, in full resolution.
     title : str, optional
     n_columns : int
         Pictures side by side, at most.
@@ -47,7 +62,7 @@ def centroids(
     >>> [len(axis.images) for axis in figure.axes]
     [1, 1, 1]
     """
-    pictures = model.cluster_centers_
+    pictures = centroid_pictures(model, X, originals)
     counts = np.bincount(model.labels_, minlength=len(pictures))
     n_columns = min(n_columns, len(pictures))
     n_rows = math.ceil(len(pictures) / n_columns)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans._typing import ArrayLike
+from dikmeans._typing import Array, ArrayLike
+from dikmeans.kmeans.shard import Assignment
+from dikmeans.plot.natural import carried_original
 from dikmeans.plot.pictures import draw_picture, gray_map, without_ticks
 from dikmeans.plot.style import GRAY, blank_figure, use_style
 
@@ -21,6 +24,7 @@ def members(
     model: DIKMeans,
     X: ArrayLike,
     cluster: int,
+    originals: Sequence[Array] | None = None,
     *,
     most: int = 12,
     title: str | None = None,
@@ -36,6 +40,8 @@ def members(
         Images, new or not.
     cluster : int
         Which cluster.
+    originals : sequence of arrays of shape (H, W[, C]), optional
+        The images as people know them, in color or full resolution; shown in place of X.
     most : int
         If there are more members, this many are shown, evenly spaced in the order of their costs.
     title : str, optional
@@ -71,8 +77,15 @@ def members(
     by_cost = indices[np.argsort(assignment.costs[indices], kind="stable")]
     ranks = np.linspace(0, len(by_cost) - 1, min(most, len(by_cost))).round().astype(int)
     shown = by_cost[np.unique(ranks)]
-    originals = images[shown].reshape(len(shown), *centroids.shape[1:])
+    given = images[shown].reshape(len(shown), *model.image_shape_)
+    top = list(given) if originals is None else [originals[i] for i in shown]
     alignments = model.align(images[shown])
+    bottom: Sequence[Array] = list(alignments.aligned)
+    if originals is not None:
+        bottom = [
+            carried_original(model, given[i], top[i], _single(assignment, number))
+            for i, number in enumerate(shown)
+        ]
 
     rows, columns = centroids.shape[1:3]
     wide, high = (cell * length / np.sqrt(rows * columns) for length in (columns, rows))
@@ -82,11 +95,12 @@ def members(
     draw_picture(axes[0, 0], centroids[cluster], cmap=cmap)
     axes[0, 0].set_title("centroid", fontsize=8, pad=3)
     without_ticks(axes[1, 0])
+    shown_map = cmap if originals is None else gray_map(np.asarray(top[0])[None])
     for column, (original, aligned, cost) in enumerate(
-        zip(originals, alignments.aligned, alignments.cost, strict=True), start=1
+        zip(top, bottom, alignments.cost, strict=True), start=1
     ):
-        draw_picture(axes[0, column], original, cmap=cmap)
-        draw_picture(axes[1, column], aligned, cmap=cmap)
+        draw_picture(axes[0, column], original, cmap=shown_map)
+        draw_picture(axes[1, column], aligned, cmap=shown_map)
         axes[1, column].set_xlabel(f"{cost:.2g}", fontsize=7.5, color=GRAY, labelpad=2)
     axes[0, 1].set_ylabel("original", rotation=0, ha="right", va="center")
     axes[1, 1].set_ylabel("aligned", rotation=0, ha="right", va="center")
@@ -94,3 +108,9 @@ def members(
     numbers = f"{len(shown)} of {len(indices):,} images"
     figure.suptitle(title or f"Cluster {cluster}: {numbers}, best fit to worst")
     return figure
+
+
+def _single(assignment: Assignment, number: int) -> Assignment:
+    """The assignment of one image."""
+    columns = [None if column is None else column[[number]] for column in assignment]
+    return Assignment(*columns)  # type: ignore[arg-type]  # None: only warps

@@ -6,23 +6,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dikmeans._typing import ArrayLike
+from dikmeans.plot.natural import prototype_pictures
 from dikmeans.plot.pictures import draw_picture, gray_map
 from dikmeans.plot.style import GRAY, blank_figure, use_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dikmeans.estimator import DIKMeans
+    from dikmeans.estimator import DIKMeans, Originals
 
 
 @use_style
-def prototypes(model: DIKMeans, *, title: str | None = None, cell: float = 0.8) -> Figure:
+def prototypes(
+    model: DIKMeans,
+    X: ArrayLike | None = None,
+    originals: Originals | None = None,
+    *,
+    title: str | None = None,
+    cell: float = 0.8,
+) -> Figure:
     """Draw the prototypes of each cluster, with the number of images that each has.
 
     Parameters
     ----------
     model : DIKMeans
         Fitted.
+    X : array of images, optional
+        If given, prototypes are means of these images, or of their `originals`, after alignment;
+        see `DIKMeans.average_originals`. By default as they are compared.
+    originals : sequence of arrays or callable, optional
+        Of the images in X: in color, in full resolution.
     title : str, optional
     cell : float
         Size of a picture in inches.
@@ -41,7 +55,8 @@ def prototypes(model: DIKMeans, *, title: str | None = None, cell: float = 0.8) 
     >>> len(figure.axes) == len(model.prototypes_)
     True
     """
-    clusters, pictures = model.prototype_clusters_, model.prototypes_
+    clusters = model.prototype_clusters_
+    pictures = prototype_pictures(model, X, originals)
     counts = np.bincount(clusters)
     rows, columns = pictures.shape[1:3]
     high, wide = cell * rows / max(rows, columns), cell * columns / max(rows, columns)

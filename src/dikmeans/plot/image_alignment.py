@@ -22,7 +22,13 @@ LIGHT_VERMILLION = "#f0b58f"
 
 
 @use_style
-def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) -> Figure:
+def alignment(
+    model: DIKMeans,
+    image: ArrayLike,
+    original: ArrayLike | None = None,
+    *,
+    title: str | None = None,
+) -> Figure:
     """Draw one image and the prototype that it is assigned to.
 
     Six panels: the image, its prototype, the one warped onto the other, the grid along which it is
@@ -34,6 +40,8 @@ def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) ->
     model : DIKMeans
         Fitted.
     image : array of shape (rows, columns[, channels])
+    original : array of shape (H, W[, C]), optional
+        The image as people know it, in color or full resolution; shown in its place.
     title : str, optional
 
     Returns
@@ -51,7 +59,8 @@ def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) ->
     """
     aligned = model.align(np.asarray(image)[None])[0]
     prototype = model.prototypes_[aligned.prototype]
-    picture = np.asarray(image).reshape(prototype.shape)
+    picture = np.asarray(image).reshape(model.image_shape_)
+    seen = picture if original is None else np.asarray(original)
     warps_image = model.direction == "image-to-centroid"
     source, name = (picture, "image") if warps_image else (prototype, "centroid")
     cmap = gray_map(model.cluster_centers_)
@@ -59,7 +68,7 @@ def alignment(model: DIKMeans, image: ArrayLike, *, title: str | None = None) ->
     figure = blank_figure(11.4, 2.35 + 0.25 * bool(title))
     axes = figure.subplots(1, 6, width_ratios=[1, 1, 1, 1, 1, 1.45])
     panels = {
-        "image": picture,
+        "image" if original is None else "original": seen,
         f"centroid {aligned.label}": prototype,
         f"{name}, warped": aligned.warped,
     }

@@ -48,6 +48,8 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
         Whether it changes nothing but the norm of a picture.
     unit_norm : bool
         Whether pictures have unit norm afterwards.
+    moves : bool
+        Whether it shifts pictures within their frame; `shifts` says by how much.
     batch_pixels : int
         Pixels that are worked on at once: bounds the memory of intermediate results.
     """
@@ -55,6 +57,7 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
     name: ClassVar[str | None]
     only_scales: ClassVar[bool] = False
     unit_norm: bool = True
+    moves: bool = False
     batch_pixels: ClassVar[int] = 10_000
 
     def __init__(self, border: Border = "zero"):
@@ -103,6 +106,21 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
     @abstractmethod
     def _apply(self, pictures: FloatArray) -> FloatArray:
         """`apply` for one batch of pictures."""
+
+    def shifts(self, pictures: FloatArray) -> FloatArray:
+        """How far each picture (n, C, rows, columns) is moved, as (rows, columns) in pixels.
+
+        What a preprocessed picture shows at the pixel p was at p + shift in the given one.
+        """
+        if not self.moves:
+            return np.zeros((len(pictures), 2))
+        step = max(1, self.batch_pixels // pictures[0].size)
+        starts = range(0, len(pictures), step)
+        return np.concatenate([self._shifts(pictures[i : i + step]) for i in starts])
+
+    def _shifts(self, pictures: FloatArray) -> FloatArray:
+        """`shifts` for one batch of pictures, if it `moves` them."""
+        raise NotImplementedError
 
     def output_shape(self, shape: ImageShape) -> ImageShape:
         """Shape (rows, columns[, channels]) of preprocessed pictures of `shape`."""

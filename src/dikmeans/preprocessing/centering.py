@@ -43,6 +43,7 @@ class Centering(Preprocessor):
     """Pictures shifted by whole pixels to their center of mass, at unit norm."""
 
     name = "centering"
+    moves = True
 
     def _apply(self, pictures: FloatArray) -> FloatArray:
         centered = np.zeros_like(pictures)
@@ -52,6 +53,9 @@ class Centering(Preprocessor):
             source, target = zip(*map(_overlap, offset, picture.shape[1:]), strict=True)
             result[(slice(None), *target)] = picture[(slice(None), *source)]
         return scale_to_unit_norm(centered)
+
+    def _shifts(self, pictures: FloatArray) -> FloatArray:
+        return center_offsets(pictures).astype(np.float64)
 
     def __str__(self) -> str:
         return "Every picture is shifted to its center of mass."

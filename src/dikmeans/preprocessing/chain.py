@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dikmeans._typing import FloatArray, ImageShape
 from dikmeans.preprocessing.base import Learned, Preprocessor
 
@@ -42,6 +44,21 @@ class Chain(Preprocessor):
     def unit_norm(self) -> bool:  # type: ignore[override]
         """Whether the last step scales to unit norm."""
         return self.steps[-1].unit_norm
+
+    @property
+    def moves(self) -> bool:  # type: ignore[override]
+        """Whether one of the steps shifts pictures."""
+        return any(step.moves for step in self.steps)
+
+    def shifts(self, pictures: FloatArray) -> FloatArray:
+        """The shifts of all steps together."""
+        total = np.zeros((len(pictures), 2))
+        n_steps = max((i + 1 for i, step in enumerate(self.steps_) if step.moves), default=0)
+        for number, step in enumerate(self.steps_[:n_steps], start=1):
+            total += step.shifts(pictures)
+            if number < n_steps:  # what comes after the last move does not matter
+                pictures = step.apply(pictures)
+        return total
 
     def _learn(self, pictures: FloatArray) -> None:
         fitted: list[Preprocessor] = []

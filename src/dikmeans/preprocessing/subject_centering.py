@@ -51,6 +51,7 @@ class SubjectCentering(Preprocessor):
     """
 
     name = "subject-centering"
+    moves = True
     batch_pixels = 500_000  # the template is prepared again for each batch
     exponent_: float
     template_: Template
@@ -68,6 +69,9 @@ class SubjectCentering(Preprocessor):
         centered -= centered.mean(axis=(2, 3), keepdims=True)
         whitened = whiten_mirrored(centered, self.exponent_)
         return unit_norm_unless_negligible(fade_out(whitened, WINDOW_WIDTH), pictures)
+
+    def _shifts(self, pictures: FloatArray) -> FloatArray:
+        return self.template_.shifts(pictures)
 
     def center(self, pictures: FloatArray) -> FloatArray:
         """Pictures shifted so that their subjects are in the middle; edge pixels are continued."""

@@ -51,18 +51,34 @@ def inverse_grid(warp: Warp, parameters: FloatArray) -> FloatArray:
     >>> inverse_grid(warp, shifted[None])[0, 5, 3].tolist()
     [3.0, 3.0]
     """
+    points = inverse_points(warp, parameters, warp.grid.points())
+    return warp.grid.to_pixels(points.reshape(len(parameters), *warp.grid.shape, 2))
+
+
+def inverse_points(warp: Warp, parameters: FloatArray, points: FloatArray) -> FloatArray:
+    """The points that warps send to given ones, or closest to them, all in the frame.
+
+    Parameters
+    ----------
+    warp : Warp
+    parameters : array of shape (n, n_basis, 2)
+    points : array of shape (m, 2)
+
+    Returns
+    -------
+    array of shape (n, m, 2)
+    """
     centers, radial, affine = warp.expansion(parameters)
-    points = warp.grid.points()
     out = np.empty((len(parameters), len(points), 2))
     _invert(
         np.ascontiguousarray(centers),
         np.ascontiguousarray(radial),
         np.ascontiguousarray(affine),
-        points,
+        np.ascontiguousarray(points),
         _lattice(warp),
         out,
     )
-    return warp.grid.to_pixels(out.reshape(len(parameters), *warp.grid.shape, 2))
+    return out
 
 
 def _lattice(warp: Warp) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Everything that a report computes: alignments, the next-best clusters, K-means, the map."""
+"""Everything that a report computes: thumbnails, alignments, likeness, K-means, the map."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dikmeans._typing import FloatArray, IntArray
+from dikmeans._typing import Array, FloatArray, IntArray
 from dikmeans.datasets import ImageSet
 from dikmeans.evaluation.embedding import embed
+from dikmeans.images import as_pictures
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.registration.result import Alignments
 from dikmeans.report.baseline import Baseline, fit_baseline
 from dikmeans.report.explanations import Setting, explain_settings
+from dikmeans.report.likeness import Likeness, compare_clusters
 from dikmeans.report.sample import choose_shown
+from dikmeans.report.thumbnails import Thumbnails, make_thumbnails, unaligned_means
+from dikmeans.runs.originals import Originals
 
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
@@ -50,6 +54,14 @@ class ReportContents:
     positions : array of shape (n, 2)
         Where those pictures lie on the map, in [0, 1].
     settings : list of Setting
+    shifts : array of shape (n, 2)
+        By how many pixels preprocessing has moved those pictures.
+    thumbnails : Thumbnails or None
+        Their originals, and the portraits of the prototypes; None for signals, which are curves.
+    unaligned : uint8 array of shape (K, rows, columns[, 3]) or None
+        Means of the originals in the clusters of K-means.
+    likeness : Likeness or None
+        How alike clusters are.
     """
 
     model: DIKMeans
@@ -62,11 +74,16 @@ class ReportContents:
     baseline: Baseline | None
     positions: FloatArray
     settings: list[Setting]
+    shifts: FloatArray
+    thumbnails: Thumbnails | None
+    unaligned: Array | None
+    likeness: Likeness | None
 
 
 def collect_contents(
     model: DIKMeans,
     image_set: ImageSet,
+    originals: Originals,
     assignment: Assignment | None,
     max_pictures: int,
     tell: ReportProgress,
@@ -84,15 +101,29 @@ def collect_contents(
         shown_alignments = alignments.subset(shown)
     preprocessed = alignments.image.reshape(len(alignments), -1)
 
-    tell(0.1, "aligning pictures with the next-best clusters")
+    tell(0.05, "reading the originals")
+    warp = alignments.warp
+    shifts = model.preprocessing_.shifts(as_pictures(images[shown], model.image_shape_)[0])
+    thumbnails = None
+    if len(warp.grid.live_axes) == 2:
+        thumbnails = make_thumbnails(model, image_set, originals, assignment, shown)
+
+    tell(0.2, "aligning pictures with the next-best clusters")
     costs = model.transform(images[shown])
     candidates = rank_candidates(shown_alignments, costs, model.n_jobs)
 
-    baseline = None
+    baseline = unaligned = None
     if model.warp != "none":
-        tell(0.4, "K-means for comparison")
+        tell(0.5, "K-means for comparison")
         baseline = fit_baseline(model, images, assignment.labels)
-    tell(0.5, "a map of the pictures")
+        if thumbnails is not None:
+            shape = (images.shape[1], images.shape[2])
+            unaligned = unaligned_means(
+                thumbnails.cells, baseline.labels[shown], model.n_clusters, shifts, shape
+            )
+    tell(0.55, "comparing clusters with each other")
+    likeness = compare_clusters(model, warp)
+    tell(0.6, "a map of the pictures")
     return ReportContents(
         model=model,
         assignment=assignment,
@@ -103,7 +134,11 @@ def collect_contents(
         candidates=candidates,
         baseline=baseline,
         positions=embed(shown_alignments.aligned),
-        settings=explain_settings(model, alignments.warp),
+        settings=explain_settings(model, warp),
+        shifts=shifts,
+        thumbnails=thumbnails,
+        unaligned=unaligned,
+        likeness=likeness,
     )
 
 

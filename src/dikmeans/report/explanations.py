@@ -123,6 +123,8 @@ def _origin(model: DIKMeans, parameter: str) -> str:
     """Who chose a parameter; those of the search have scikit-learn's nested names."""
     if parameter in model.choices_:
         return "automatic"
+    if parameter == "n_clusters":  # nobody can choose it but the user, also where it is 8
+        return "given"
     owner: object = model
     if parameter.startswith("search__"):
         owner, parameter = model.search or Search(), parameter.removeprefix("search__")

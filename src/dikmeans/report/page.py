@@ -21,9 +21,11 @@ SCRIPTS = (
     "warp.js",
     "paint.js",
     "parts.js",
+    "likeness.js",
     "overview.js",
     "cluster.js",
     "picture.js",
+    "lists.js",
     "map.js",
     "main.js",
 )
@@ -35,7 +37,7 @@ def build_page(payload: JSON) -> str:
     style = (assets / "report.css").read_text("utf-8")
     script = "\n".join((assets / name).read_text("utf-8") for name in SCRIPTS)
     policy = (
-        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "default-src 'none'; img-src data:; media-src data:; base-uri 'none'; form-action 'none'; "
         f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
     data = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

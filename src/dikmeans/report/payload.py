@@ -13,20 +13,39 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans._typing import JSON, Array, FloatArray
+from dikmeans._typing import JSON, Array, FloatArray, IntArray
 from dikmeans.datasets import ImageSet
 from dikmeans.evaluation.metrics import confusion, scores
+from dikmeans.registration.measure import Direction
 from dikmeans.registration.result import Alignments
+from dikmeans.registration.warps import Warp
 from dikmeans.report.collect import ReportContents, cluster_means
 from dikmeans.report.explanations import explain_phase
 from dikmeans.report.sprites import make_sheets, tone_of, viewable
+from dikmeans.report.thumbnails import BUDGET, PORTRAIT_BUDGET, pack_sounds
+from dikmeans.runs.originals import Originals
 
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
 
 
-def pack(contents: ReportContents, image_set: ImageSet, title: str) -> JSON:
-    """The object that the page embeds as JSON."""
+# Bytes of all pictures as they are compared.
+COMPARED_BUDGET = 7_000_000
+# Names of more pictures than this make a page slow to open; then only those shown are listed.
+MAX_LISTED = 100_000
+# So many pictures whose original could not be used are named.
+MAX_PROBLEMS = 200
+
+
+def pack(
+    contents: ReportContents,
+    image_set: ImageSet,
+    originals: Originals,
+    title: str,
+    *,
+    links: bool = False,
+) -> JSON:
+    """The object that the page embeds as JSON; with `links`, the addresses of the files too."""
     model, assignment = contents.model, contents.assignment
     drawn = _drawn_pictures(contents, image_set)
     pictures = viewable(drawn)
@@ -43,7 +62,7 @@ def pack(contents: ReportContents, image_set: ImageSet, title: str) -> JSON:
         "averaged": image_set.images.ndim == 4 and image_set.images.shape[3] not in (1, 3),
         "frame": {"scale": warp.grid.scale, "offset": warp.grid.offset},
         "tone": asdict(tone),
-        "border": model.preprocessing_.border,
+        "border": model.measure_.border,
         "warp": model.warp,
         "direction": model.direction,
         "energy": contents.energy,
@@ -60,10 +79,95 @@ def pack(contents: ReportContents, image_set: ImageSet, title: str) -> JSON:
         "classes": list(image_set.class_names) if image_set.labels is not None else None,
         "agreement": _agreement(contents, image_set),
         "pictures": _pictures(contents, image_set, drawn),
-        "candidates": [_candidate(alignments) for alignments in contents.candidates],
+        "candidates": [
+            _candidate(alignments, model.measure_.direction) for alignments in contents.candidates
+        ],
         "centers": _packed(warp.expansion(warp.identity)[0], "<f4"),
         "map": _packed(contents.positions, "<f4"),
-        "sheets": make_sheets(tone.to_bytes(pictures)),
+        "sheets": make_sheets(tone.to_bytes(pictures), COMPARED_BUDGET),
+        "originals": _originals(contents),
+        "likeness": _likeness(contents),
+        "sounds": pack_sounds(originals, contents.shown),
+        "problems": _problems(originals, image_set),
+        "links": _links(originals, contents.shown) if links else None,
+        "listing": _listing(contents, image_set),
+        "labelWord": label_word(image_set),
+    }
+
+
+def label_word(image_set: ImageSet) -> str:
+    """What the labels of pictures are called: folders, if they are names of folders."""
+    if image_set.labels is None:
+        return "label"
+    folders = (name.split("/")[0] if "/" in name else None for name in image_set.names)
+    classes = (image_set.class_names[label] for label in image_set.labels)
+    are_folders = all(folder == name for folder, name in zip(folders, classes, strict=True))
+    return "folder" if are_folders else "label"
+
+
+def _originals(contents: ReportContents) -> JSON | None:
+    """Thumbnails of the pictures shown, and what prototypes look like."""
+    thumbnails = contents.thumbnails
+    if thumbnails is None:
+        return None
+    unaligned = contents.unaligned
+    return {
+        "cell": list(thumbnails.cells.shape[1:3]),
+        "sheets": make_sheets(thumbnails.cells, BUDGET),
+        "aspect": _packed(thumbnails.aspects, "<f4"),
+        "shift": _packed(contents.shifts, "<f4"),
+        "signed": thumbnails.is_signed,
+        "portrait": {
+            "cell": list(thumbnails.portraits.shape[1:3]),
+            "kinds": thumbnails.portrait_kinds,
+            "sheets": make_sheets(thumbnails.portraits, PORTRAIT_BUDGET),
+            "spreads": make_sheets(thumbnails.spreads, PORTRAIT_BUDGET),
+        },
+        "unaligned": unaligned if unaligned is None else make_sheets(unaligned),
+    }
+
+
+def _likeness(contents: ReportContents) -> JSON | None:
+    """The tree of clusters, and the warps between the most similar ones."""
+    likeness = contents.likeness
+    if likeness is None:
+        return None
+    warp = contents.candidates[0].warp
+    parameters = np.stack([pair.parameters for pair in likeness.pairs])
+    orientation = np.stack([pair.orientation for pair in likeness.pairs])
+    return {
+        "merges": [[int(a), int(b), float(cost)] for a, b, cost, _ in likeness.merges],
+        "pairs": [[pair.target, pair.warped, pair.cost] for pair in likeness.pairs],
+        "warp": _whole_maps(warp, parameters, orientation, contents.model.measure_.direction),
+    }
+
+
+def _problems(originals: Originals, image_set: ImageSet) -> JSON:
+    """Pictures whose original is not shown, and why."""
+    named = sorted(originals.problems.items())
+    return {
+        "total": len(named),
+        "first": [[image_set.names[number], why] for number, why in named[:MAX_PROBLEMS]],
+    }
+
+
+def _links(originals: Originals, shown: IntArray) -> list[str | None]:
+    """Addresses of the files of pictures."""
+    paths = (originals.path(int(number)) for number in shown)
+    return [None if path is None else path.absolute().as_uri() for path in paths]
+
+
+def _listing(contents: ReportContents, image_set: ImageSet) -> JSON | None:
+    """Cluster, prototype, cost and margin of all pictures, if the page shows only some of them."""
+    if len(contents.shown) == len(image_set) or len(image_set) > MAX_LISTED:
+        return None
+    assignment = contents.assignment
+    return {
+        "names": list(image_set.names),
+        "cluster": _packed(assignment.labels, "<u2"),
+        "prototype": _packed(assignment.prototypes, "<u2"),
+        "cost": _packed(assignment.costs, "<f4"),
+        "margin": _packed(assignment.margins, "<f4"),
     }
 
 
@@ -143,22 +247,41 @@ def _pictures(contents: ReportContents, image_set: ImageSet, drawn: FloatArray) 
         "names": [image_set.names[i] for i in shown],
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
         "costs": _packed(contents.costs, "<f4"),
+        "margins": _packed(contents.assignment.margins[shown], "<f4"),
         # factor from a picture as it is drawn to the picture as it is compared
         "gain": _packed(norms / np.where(drawn_norms > 0, drawn_norms, 1.0), "<f4"),
     }
 
 
-def _candidate(alignments: Alignments) -> dict[str, str]:
+def _candidate(alignments: Alignments, direction: Direction) -> dict[str, str]:
     """Each picture with its cluster of one rank: prototype, cost, and the warp written out."""
-    _, radial, affine = alignments.warp.expansion(alignments.parameters)
+    whole_maps = _whole_maps(
+        alignments.warp, alignments.parameters, alignments.orientation, direction
+    )
     return {
         "cluster": _packed(alignments.labels, "<u2"),
         "prototype": _packed(alignments.prototypes, "<u2"),
         "cost": _packed(alignments.cost, "<f4"),
         "bending": _packed(alignments.bending_cost, "<f4"),
         "folded": _packed(alignments.folded, "<f4"),
-        "warp": _packed(np.concatenate([radial, affine], axis=1), "<f4"),
+        "warp": whole_maps,
     }
+
+
+def _whole_maps(
+    warp: Warp, parameters: FloatArray, orientation: FloatArray, direction: Direction
+) -> str:
+    """Warps with their orientations O, as `evaluateWarp` in assets/warp.js reads them.
+
+    One row per map: radial weights, affine part, and the matrix that a point is multiplied by
+    before. A centroid that is warped is read at G(O^T p), an image at O G(p).
+    """
+    _, radial, affine = warp.expansion(parameters)
+    inverse = np.swapaxes(orientation, 1, 2)
+    if direction == "image-to-centroid":
+        radial, affine = radial @ inverse, affine @ inverse
+        inverse = np.broadcast_to(np.eye(2), inverse.shape)
+    return _packed(np.concatenate([radial, affine, inverse], axis=1), "<f4")
 
 
 def _number(value: float) -> float | None:

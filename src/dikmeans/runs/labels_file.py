@@ -99,8 +99,13 @@ def rows_as_csv(rows: Iterable[LabelRow]) -> bytes:
     # Always quoted: Python 3.11 would leave a lone carriage return bare, and then not read it.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for row in rows:
-        writer.writerow((*row[:-1], _UNKNOWN if math.isnan(row.margin) else row.margin))
+        writer.writerow(row_cells(row))
     return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def row_cells(row: LabelRow) -> tuple[str | float, ...]:
+    """The cells of a row; a margin that is not known is empty."""
+    return (*row[:-1], _UNKNOWN if math.isnan(row.margin) else row.margin)
 
 
 def rows_from_csv(content: bytes) -> list[LabelRow]:

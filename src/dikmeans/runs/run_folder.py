@@ -3,7 +3,9 @@
     RUN/
       model.safetensors   the fitted model
       labels.csv          file, cluster, prototype, cost, margin to the second-best cluster
-      centroids/          the prototypes as pictures, numbered by cluster
+      pictures.safetensors  the pictures as they were compared, if they are not too large
+      centroids/          the prototypes as pictures, numbered by cluster: means of the originals of
+                          their members; in as-compared/ what the machine compares
       run.json            parameters, versions, history, and where the images came from
       report.html         the report, once it was made
 
@@ -31,6 +33,7 @@ from dikmeans.datasets import DataError, ImageSet, ImageSource, UnknownNameError
 from dikmeans.errors import DikmeansError
 from dikmeans.estimator import DIKMeans
 from dikmeans.io.atomic import atomic_folder, check_can_make
+from dikmeans.io.tensor_file import TensorFileError
 from dikmeans.model_file import ModelFileError, encode_parameters, plain
 from dikmeans.runs.labels_file import (
     LabelRow,
@@ -39,12 +42,16 @@ from dikmeans.runs.labels_file import (
     rows_as_csv,
     rows_from_csv,
 )
-from dikmeans.runs.picture_file import require_pillow, write_picture
+from dikmeans.runs.originals import Originals, find_originals, record_originals
+from dikmeans.runs.picture_file import require_pillow, write_compared, write_picture
+from dikmeans.runs.pictures_file import read_pictures, write_pictures
+from dikmeans.runs.portraits import make_portraits
 
 FORMAT, VERSION = "dikmeans-run", 1
 MODEL, LABELS, CENTROIDS = "model.safetensors", "labels.csv", "centroids"
-INFO, REPORT = "run.json", "report.html"
-_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT}
+AS_COMPARED = "as-compared"
+INFO, REPORT, PICTURES = "run.json", "report.html", "pictures.safetensors"
+_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT, PICTURES}
 _LIBRARIES = ("dikmeans", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -55,6 +62,7 @@ class RunFolderProblem(Enum):
     DAMAGED = "Fit again."
     OTHER_VERSION = "Update dikmeans, or fit again."
     EXISTS = "Choose another path, or pass replace=True."
+    EXPORT_EXISTS = "Choose another path, or remove it first."
     FOREIGN = "Choose another path, or move these files away."
     IMAGES_UNREADABLE = "If they have moved, pass their new path; `predict` does not need them."
     IMAGES_CHANGED = "Restore the old images, or fit again."
@@ -99,19 +107,35 @@ class RunFolder:
     info: JSON
     source: ImageSource
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the images."""
+        return tuple(row.file for row in self.labels)
+
     def load_images(self, name: str | None = None) -> ImageSet:
-        """Load the images of the run again.
+        """The images of the run: those that it has kept, or those of its source, loaded again.
 
         Parameters
         ----------
         name : str, optional
-            Where they are now, if they have moved.
+            Where they are now, if the run has not kept them and they have moved.
 
         Raises
         ------
         RunFolderError
             They cannot be read, or are not the ones that were clustered.
         """
+        if (self.path / PICTURES).exists():
+            try:
+                images = read_pictures(self.path / PICTURES, self.names)
+            except (TensorFileError, OSError) as error:
+                raise _damaged(self.path, PICTURES, error) from error
+            if images.checksum() != self.info["input"]["checksum"]:
+                raise _damaged(self.path, PICTURES, f"its pictures are not those of {MODEL}")
+            return images
+        return self._load_again(name)
+
+    def _load_again(self, name: str | None) -> ImageSet:
         source = self.source
         if name is not None:
             source = replace(source, name=ImageSource.resolve(name).name)
@@ -126,7 +150,7 @@ class RunFolder:
             why = "which does not exist" if is_gone else f"which cannot be read again: {error}"
             reason = f"was made from images in {source.name}, {why}"
             raise RunFolderError(self.path, RunFolderProblem.IMAGES_UNREADABLE, reason) from error
-        files = tuple(row.file for row in self.labels)
+        files = self.names
         if images.names == files and images.checksum() == self.info["input"]["checksum"]:
             return images
         n_gone, n_new = len({*files} - {*images.names}), len({*images.names} - {*files})
@@ -137,6 +161,14 @@ class RunFolder:
         )
         reason = f"was not made from the images that are now in {source.name}: {change}"
         raise RunFolderError(self.path, RunFolderProblem.IMAGES_CHANGED, reason)
+
+    def find_originals(self, images: ImageSet, moved_to: str | None = None) -> Originals:
+        """The originals of `images`, as `load_images` has returned them, where they are now.
+
+        Never an error: originals that have moved, changed or cannot be read are named in
+        ``problems``, and the images take their place.
+        """
+        return find_originals(images, self.source, self.info.get("originals"), moved_to)
 
 
 def write_run(
@@ -193,6 +225,7 @@ def write_run(
             "shape": list(images.shape),
             "checksum": images.checksum(),
         },
+        "originals": record_originals(images, source),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in _LIBRARIES},
@@ -203,15 +236,29 @@ def write_run(
     with atomic_folder(place, replace=replace) as folder:
         model.save(folder / MODEL)
         (folder / LABELS).write_bytes(rows_as_csv(rows))
-        (folder / CENTROIDS).mkdir()
-        numbers = prototype_numbers(model.prototype_clusters_)
-        for cluster, number, picture in zip(
-            model.prototype_clusters_, numbers, model.prototypes_, strict=True
-        ):
-            file = prototype_file(int(cluster), int(number), model.n_clusters)
-            write_picture(folder / CENTROIDS / file, picture)
+        write_pictures(folder / PICTURES, images)
+        _write_centroids(folder / CENTROIDS, model, images, source)
         (folder / INFO).write_text(text + "\n", "ascii")
     return RunFolder(Path(path).expanduser(), model, rows, json.loads(text), source)
+
+
+def _write_centroids(folder: Path, model: DIKMeans, images: ImageSet, source: ImageSource) -> None:
+    """Write every prototype as people know it, and as the machine compares it."""
+    (folder / AS_COMPARED).mkdir(parents=True)
+    originals = find_originals(images, source)
+    portraits = make_portraits(model, images, originals)
+    low = 0.0 if portraits.from_bytes else min(0.0, float(images.images.min()))
+    high = 255.0 if portraits.from_bytes else max(float(images.images.max()), low + 1e-9)
+    numbers = prototype_numbers(model.prototype_clusters_)
+    for cluster, number, compared, portrait in zip(
+        model.prototype_clusters_, numbers, model.prototypes_, portraits.pictures, strict=True
+    ):
+        file = prototype_file(int(cluster), int(number), model.n_clusters)
+        write_compared(folder / AS_COMPARED / file, compared)
+        if np.isnan(portrait).any():  # it has no members
+            write_compared(folder / file, compared)
+        else:
+            write_picture(folder / file, (portrait - low) / (high - low))
 
 
 def prototype_file(cluster: int, number: int, n_clusters: int) -> str:
@@ -326,7 +373,7 @@ def _read_info(path: Path) -> tuple[JSON, ImageSource]:
         if info.get("version") != VERSION:
             reason = (
                 f"has version {info.get('version')} of the run format; dikmeans "
-                f"{version('dikmeans')} reads version {VERSION}"
+                f"{version('dikmeans')} reads version {VERSION} ({INFO})"
             )
             raise RunFolderError(path, RunFolderProblem.OTHER_VERSION, reason)
         _check_entries(info, _ENTRIES)
@@ -352,6 +399,6 @@ def _check_entries(record: JSON, expected: dict[str, type | UnionType]) -> None:
 def _damaged(path: Path, file: str, cause: Exception | str) -> RunFolderError:
     if isinstance(cause, FileNotFoundError):
         return RunFolderError(path, RunFolderProblem.DAMAGED, f"is damaged: {file} is missing")
-    why = cause.reason if isinstance(cause, ModelFileError) else cause
+    why = cause.reason if isinstance(cause, ModelFileError | TensorFileError) else cause
     reason = f"is damaged: {file} cannot be used: {why}"
     return RunFolderError(path, RunFolderProblem.DAMAGED, reason)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dikmeans._typing import FloatArray
+from dikmeans._typing import Array, FloatArray
 from dikmeans.datasets._text import format_shape
 from dikmeans.datasets.errors import CorruptFileError, UnsafeFileError
 from dikmeans.datasets.pictures.padding import fitted_size, pad_with_ground
@@ -179,6 +179,42 @@ def _scaled_size(size: tuple[int, int], options: DecodeOptions) -> tuple[int, in
     return int(height), int(width)
 
 
+def decode_original(content: bytes, name: str, largest_side: int) -> Array:
+    """One picture as people know it: bytes (H, W, 3) in its colors, on white where transparent.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    name : str
+        Name of the file in an error.
+    largest_side : int
+        Larger pictures are reduced to at most this many rows and columns.
+
+    Raises
+    ------
+    CorruptFileError, UnsafeFileError
+        As `decode_picture`.
+    """
+    with _opened(content, name) as image:
+        from PIL import Image, ImageOps
+
+        # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
+        image.draft(None, (largest_side, largest_side))
+        upright = ImageOps.exif_transpose(image)
+        if upright.mode in _SIXTEEN_BIT_MODES:
+            levels = np.rint(255 * _sixteen_bit_pixels(upright))
+            upright = Image.fromarray(levels.astype(np.uint8))
+        size = upright.height, upright.width
+        if max(size) > largest_side:
+            size = fitted_size(size, (largest_side, largest_side))
+        height, width = size
+        colored = _on_white(upright).convert("RGB")
+        if colored.size != (width, height):
+            colored = colored.resize((width, height), Image.Resampling.BILINEAR)
+        return np.asarray(colored)
+
+
 @contextlib.contextmanager
 def _opened(content: bytes, name: str) -> Iterator[Image.Image]:
     """Open a picture with Pillow; any error within the block is raised again with its name."""
@@ -210,6 +246,15 @@ def _opened(content: bytes, name: str) -> Iterator[Image.Image]:
         ) from error
     except Exception as error:  # decoders meet damaged bytes with every kind of exception
         raise CorruptFileError(name, f"cannot be read as a picture: {error}") from error
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    from PIL import Image
+
+    if not image.has_transparency_data:
+        return image
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image.convert("RGBA"))
 
 
 def _sixteen_bit_pixels(image: Image.Image) -> FloatArray:

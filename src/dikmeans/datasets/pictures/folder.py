@@ -150,6 +150,7 @@ def load_folder(
         card=_card(path, images, options, len(reader.errors)),
         label_source=found.source,
         options=_as_json(options),
+        frame="stretch" if options.stretch else "fit",
     )
 
 

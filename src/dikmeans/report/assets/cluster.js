@@ -6,7 +6,8 @@ const SORTS = {
   margin: ["Closest decisions first", (a, b) => marginOf(a) - marginOf(b)],
 };
 // Enough to look like the mean of all, few enough to be drawn in every frame.
-const MAX_IN_MEAN = 400;
+const MAX_IN_MEAN = 80;
+const MEAN_SIDE = 64;
 const MAX_NEARBY = 12;
 let sortBy = "best";
 
@@ -31,7 +32,9 @@ function showCluster(k) {
   const fillWall = () => {
     watch.stop();
     const sorted = [...members].sort(SORTS[sortBy][1]);
-    wall.replaceChildren(...sorted.map((slot) => memberTile(slot)));
+    const position = () => state.alignment.members;
+    wall.replaceChildren(...sorted.map((slot) =>
+      pictureTile(slot, { chip: isClose(slot) ? "second" : null, position })));
     for (const tile of wall.children) watch.observe(tile);
     roving(wall);
   };
@@ -55,7 +58,7 @@ function showCluster(k) {
     title: `Show the members of ${prototypeName(prototype)}`,
     click: () => showMembersOf(prototype === chosen ? null : prototype),
   },
-    prototypeCanvas(PROTOTYPES[prototype], "large", prototypeName(prototype)),
+    prototypeCanvas(prototype, "large", prototypeName(prototype)),
     el("small", {}, plural(DATA.prototypes.size[prototype], "picture")));
   const sort = el("select", { id: "sort", change: () => { sortBy = sort.value; fillWall(); } },
     ...Object.entries(SORTS).map(([key, [name]]) =>
@@ -70,26 +73,33 @@ function showCluster(k) {
           ? el("div", { id: "prototypes", role: "group", "aria-label": "Prototypes" },
             ...prototypes.map(prototypeButton))
           : captioned(centroidCanvas(k, "large", `Centroid of cluster ${k}`), "centroid"),
-        hasMembers && !IS_SIGNAL && meanFigure),
+        hasMembers && !IS_SIGNAL && meanFigure,
+        hasMembers && SPREADS && captioned(painted(
+          newCanvas("large", "What varies among the members"),
+          (canvas) => paintCell(canvas, SPREADS, prototypes[0])),
+        el("span", {}, "what varies ", why("varies")))),
       el("div", {},
         el("h1", {}, clusterName(k)),
         el("p", { class: "lead" }, clusterSummary(cluster, prototypes.length)),
+        portraitNote(prototypes), signLegend(),
         SAMPLED && el("p", { class: "note sample" },
           `${count(members.length)} of its ${count(cluster.size)} members are shown.`),
         hasMembers && note(sliderExplanation(isDivided)),
         hasMembers && DATA.warp !== "none" && slider.element)));
   if (hasMembers) {
     MAIN.append(el("section", {},
-      el("div", { class: "toolbar" }, el("h2", {}, "Members"), el("label", {}, "Sort ", sort)),
-      note("Under each: its cost",
+      el("div", { class: "toolbar" }, el("h2", {}, "Members"), el("label", {}, "Sort ", sort),
+        saveTableButton("save-cluster",
+          () => everyRow().filter((row) => row.cluster === k), `cluster-${k}.csv`)),
+      note("Under each: its cost ", why("cost"),
         K > 1 && ", and, if another cluster is nearly as good, its centroid and the extra cost",
-        ".", DATA.classes && " A label in color differs from that of the cluster."),
+        ".", DATA.classes && ` A ${LABEL_WORD} in color is not that of the majority.`),
       wall));
     showMembersOf(null);
   }
   const nearby = nearbyPictures(k);
   if (nearby.length) {
-    const others = el("div", { class: "wall" }, ...nearby.map((slot) => memberTile(slot, true)));
+    const others = el("div", { class: "wall" }, ...nearby.map((slot) => pictureTile(slot, { chip: "own" })));
     MAIN.append(el("section", {},
       el("h2", {}, "Nearly in this cluster"),
       note("Pictures of other clusters for which this one is nearly as good, closest first."),
@@ -102,58 +112,31 @@ function showCluster(k) {
 function clusterSummary(cluster, nPrototypes) {
   if (!cluster.size)
     return "No picture is nearest to this centroid: there are fewer shapes than clusters.";
-  const explained = percent(DATA.energy - cluster.cost);
-  const subject =
-    nPrototypes > 1 ? `its ${nPrototypes} prototypes explain` : "the centroid explains";
-  return `${plural(cluster.size, "picture")}; ${subject} ${explained} of their energy.`;
+  const divided = nPrototypes > 1 ? ` around ${nPrototypes} prototypes` : "";
+  return `${plural(cluster.size, "picture")}${divided}, mean cost ${percent(cluster.cost)}.`;
+}
+
+// What the centroid is made of, where it is not the mean of the originals.
+function portraitNote(prototypes) {
+  if (!PORTRAIT || !showsOriginals()) return null;
+  const isTypical = prototypes.some((prototype) => PORTRAIT.kinds[prototype] === "typical");
+  return isTypical && note("The members share no appearance, so the most typical one is shown in "
+    + "place of their mean.");
 }
 
 function sliderExplanation(isDivided) {
   if (DATA.warp === "none") return "This model does not align pictures.";
   const frame = isDivided
     ? "its prototype. Click on a prototype to see its members only." : "the centroid.";
-  return `The slider warps every member into the frame of ${frame}`
+  return `The slider brings every member into the pose of ${frame}`
     + (IS_SIGNAL ? "" : " Their mean becomes sharp.");
 }
-
-// A decision is close if the next-best cluster costs less than a quarter more.
-const isClose = (slot) => K > 1 && marginOf(slot) < 0.25 * CANDIDATES[0].cost[slot];
 
 // Pictures of other clusters that have `k` as a close second choice.
 function nearbyPictures(k) {
   const slots = [];
   for (let i = 0; i < N; i++) if (isClose(i) && CANDIDATES[1].cluster[i] === k) slots.push(i);
   return slots.sort(SORTS.margin[1]).slice(0, MAX_NEARBY);
-}
-
-// A member, or with `elsewhere` a picture of another cluster, which is named below it.
-function memberTile(slot, elsewhere = false) {
-  const canvas = newCanvas(), cost = percent(CANDIDATES[0].cost[slot]);
-  let chip = null;
-  if (elsewhere) chip = clusterChip("in", LABELS[slot], "");
-  else if (isClose(slot))
-    chip = clusterChip("→", CANDIDATES[1].cluster[slot], signed(marginOf(slot)));
-  const differs = DATA.classes && matchedClass(LABELS[slot]) !== classOf(slot);
-  const tile = el("button", {
-    type: "button", class: `tile${chip ? " is-close" : ""}`, "data-slot": slot,
-    title: nameOf(slot),
-    "aria-label": `${nameOf(slot)}, cost ${cost}${chip ? `, ${chip.title}` : ""}`,
-    click: () => { location.hash = `picture-${indexOf(slot)}`; },
-  },
-    canvas,
-    el("small", {}, cost,
-      differs && el("em", { title: `its label is ${className(classOf(slot))}` },
-        ` ${className(classOf(slot))}`)),
-    chip);
-  tile.redraw = () =>
-    paintPicture(canvas, alignedValues(slot, elsewhere ? 0 : state.alignment.members));
-  canvas.paint = tile.redraw;
-  return tile;
-}
-
-function clusterChip(sign, k, margin) {
-  const title = sign === "in" ? `in cluster ${k}` : `nearly in cluster ${k}, ${margin}`;
-  return el("span", { class: "close", title, "data-cluster": k }, sign, centroidCanvas(k), margin);
 }
 
 // Inverting a warp takes a millisecond: done in small portions before the slider is moved.
@@ -173,6 +156,8 @@ function invertAhead(slots, isObsolete, done) {
 function paintMean(canvas, members, t) {
   const slots = t === 0 ? members : members.filter((slot) => hasAlignedGrid(0, slot));
   if (!slots.length) return;
+  if (showsOriginals()) return paintOriginalMean(canvas, slots, t);
+  setSize(canvas, comparedSize());
   const sum = new Float32Array(PIXELS * CHANNELS), buffer = new Float32Array(PIXELS * CHANNELS);
   for (const slot of slots) {
     const original = valuesOf(slot);
@@ -180,7 +165,22 @@ function paintMean(canvas, members, t) {
     for (let p = 0; p < sum.length; p++) sum[p] += values[p] / slots.length;
   }
   const high = sum.reduce((most, v) => Math.max(most, v), DATA.tone.low + 1e-9);
-  paintValues(canvas, sum, DATA.tone.low, high);
+  if (DATA.tone.is_signed) paintResidual(canvas, sum, high);
+  else paintValues(canvas, sum, DATA.tone.low, high);
+}
+function paintOriginalMean(canvas, slots, t) {
+  const size = carriedSize(MEAN_SIDE), [height, width] = size;
+  const sum = new Float32Array(4 * height * width);
+  const still = new Float32Array(2 * PIXELS).map((_, p) => IDENTITY[p]);
+  for (const slot of slots) {
+    const grid = t === 0 ? still : alignedGrid(0, slot);
+    const shift = t === 0 ? NO_SHIFT : shiftOf(slot);
+    const { data } = carried(ORIGINALS, slot, grid, t, size, NO_SHIFT, shift);
+    for (let p = 0; p < sum.length; p++) sum[p] += data[p];
+  }
+  const image = new ImageData(Uint8ClampedArray.from(sum, (v) => v / slots.length), width, height);
+  setSize(canvas, boxSizeOf(ORIGINALS), false);
+  drawImageData(canvas.getContext("2d"), image, [0, 0, canvas.width, canvas.height]);
 }
 
 // All centroids in a row, with links to their clusters.

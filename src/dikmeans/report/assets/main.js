@@ -4,13 +4,26 @@ const byId = (id) => document.getElementById(id);
 
 let current = { view: "overview", number: 0 };
 
+// Each view: which numbers it has, how it is shown, and under which entry of the menu it is.
+const VIEWS = {
+  overview: { show: () => showOverview() },
+  cluster: { has: (number) => number < K, show: (number) => showCluster(number) },
+  picture: {
+    has: (number) => SLOT_OF.has(number), menu: "cluster",
+    show: (number) => showPicture(SLOT_OF.get(number)),
+  },
+  doubtful: { show: () => showDoubtful() },
+  odd: { show: () => showOdd() },
+  alike: { has: () => DATA.likeness !== null, show: () => showAlike() },
+  map: { show: () => showMap() },
+  search: { show: () => showSearch() },
+};
+
 function parseHash() {
-  const match = /^#(overview|map|cluster|picture)(?:-(\d+))?$/.exec(location.hash);
-  if (!match) return { view: "overview", number: 0 };
-  const [, view, digits] = match, number = Number(digits ?? 0);
-  if (view === "cluster" && number >= K) return { view: "overview", number: 0 };
-  if (view === "picture" && !SLOT_OF.has(number)) return { view: "overview", number: 0 };
-  return { view, number };
+  const [, view, digits] = /^#([a-z]+)(?:-(\d+))?$/.exec(location.hash) ?? [];
+  const number = Number(digits ?? 0);
+  const isThere = Object.hasOwn(VIEWS, view ?? "") && (VIEWS[view].has?.(number) ?? true);
+  return isThere ? { view, number } : { view: "overview", number: 0 };
 }
 
 const scrollOf = new Map();
@@ -26,20 +39,18 @@ function route() {
   current = parseHash();
   MAIN.replaceChildren();
   MAIN.className = current.view;
-  if (current.view === "overview") showOverview();
-  else if (current.view === "cluster") showCluster(current.number);
-  else if (current.view === "picture") showPicture(SLOT_OF.get(current.number));
-  else showMap();
+  VIEWS[current.view].show(current.number);
   const heading = MAIN.querySelector("h1");
   document.title =
     current.view === "overview" ? DATA.title : `${heading.textContent} – ${DATA.title}`;
-  const section = current.view === "picture" ? "cluster" : current.view;
+  const section = VIEWS[current.view].menu ?? current.view;
   for (const link of document.querySelectorAll("header nav a")) {
     if (link.dataset.view === section) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   window.scrollTo(0, scrollOf.get(location.hash) ?? 0);
   shownHash = location.hash;
+  if (document.activeElement === byId("find")) return; // whoever types goes on typing
   if (wasInStrip) MAIN.querySelector(".strip [aria-current]")?.focus({ preventScroll: true });
   else MAIN.focus({ preventScroll: true });
 }
@@ -55,6 +66,45 @@ const toggleTheme = () => setTheme(isDark() ? "light" : "dark");
 function toggleInk() {
   state.inverted = !state.inverted;
   byId("ink").setAttribute("aria-pressed", state.inverted);
+  document.documentElement.classList.toggle("inverted", state.inverted);
+  repaintAll();
+}
+
+// Everything that depends on the look of pictures is drawn again.
+function setLook(look) {
+  if (!DATA.originals) return;
+  state.look = look;
+  nameLookButton();
+  route();
+}
+const toggleLook = () => setLook(showsOriginals() ? "compared" : "original");
+function nameLookButton() {
+  const button = byId("look");
+  button.hidden = !DATA.originals;
+  button.textContent = showsOriginals() ? "As compared" : "Originals";
+  button.title = showsOriginals()
+    ? "Show what the machine compares (v)" : "Show the pictures as you know them (v)";
+}
+
+function search(text) {
+  query = text.trim();
+  if (!query) return;
+  if (current.view === "search") route();
+  else location.hash = "search";
+}
+
+// Paper is white, and every tile is on it, also those that have not been scrolled to.
+let themeBefore = null;
+function preparePrint() {
+  themeBefore = state.theme;
+  setTheme("light");
+  for (const tile of document.querySelectorAll(".tile, .cell")) tile.redraw?.();
+}
+function endPrint() {
+  state.theme = themeBefore;
+  if (themeBefore) document.documentElement.dataset.theme = themeBefore;
+  else delete document.documentElement.dataset.theme;
+  nameThemeButton();
   repaintAll();
 }
 
@@ -72,11 +122,15 @@ function step(by) {
 const KEYS = {
   o: () => { location.hash = "overview"; },
   c: () => { location.hash = "cluster-0"; },
+  d: () => { location.hash = "doubtful"; },
+  l: () => { location.hash = "alike"; },
   m: () => { location.hash = "map"; },
+  v: toggleLook,
+  "/": () => byId("find").focus(),
   a: () => playCurrent(),
   t: toggleTheme,
   i: toggleInk,
-  "?": () => byId("keys").showModal(),
+  "?": () => openHelp(null),
   Escape: goUp,
   ArrowLeft: () => step(-1),
   ArrowRight: () => step(1),
@@ -95,7 +149,14 @@ async function start() {
   byId("brand").textContent = "dikmeans";
   byId("theme").addEventListener("click", toggleTheme);
   byId("ink").addEventListener("click", toggleInk);
+  byId("look").addEventListener("click", toggleLook);
+  byId("find").addEventListener("input", (event) => search(event.target.value));
   byId("help").addEventListener("click", KEYS["?"]);
+  for (const link of document.querySelectorAll("nav a[data-view='alike']"))
+    link.hidden = DATA.likeness === null;
+  fillGlossary(byId("glossary"));
+  addEventListener("beforeprint", preparePrint);
+  addEventListener("afterprint", endPrint);
   byId("keys-close").addEventListener("click", () => byId("keys").close());
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault();
@@ -106,6 +167,7 @@ async function start() {
     repaintAll();
   });
   nameThemeButton();
+  nameLookButton();
   await loadSheets();
   addEventListener("hashchange", route);
   route();

@@ -7,6 +7,10 @@ let colorBy = DATA.classes ? "class" : "cluster";
 const MARGIN = 14;
 const HOVER_DISTANCE = 14;
 const MAX_SELECTED_SHOWN = 120;
+const MOST_ZOOM = 40;
+// The part of the map that is seen: its upper left corner, and how much it is enlarged.
+const view = { x: 0, y: 0, zoom: 1 };
+let dragMode = "select";
 
 function showMap() {
   const tip = el("div", { class: "tip", id: "tip", hidden: true, "aria-hidden": "true" });
@@ -47,7 +51,10 @@ function showMap() {
     }, ...options.map(([key, text]) => el("option", { value: key, selected: key === value }, text))));
   const styles = [["points", "points"], ["pictures", "pictures"]];
   const colors = [["cluster", "by cluster"], ["cost", "by cost"]];
-  if (DATA.classes) colors.push(["class", "by label"]);
+  if (DATA.classes) colors.push(["class", `by ${LABEL_WORD}`]);
+  const drags = [["select", "selects"], ["move", "moves the map"]];
+  const zoomButton = (id, text, label, click) =>
+    el("button", { type: "button", id, "aria-label": label, title: label, click }, text);
 
   MAIN.append(
     el("section", { class: "intro" },
@@ -55,15 +62,20 @@ function showMap() {
       el("p", { class: "lead" }, DATA.warp === "none"
         ? "Similar pictures lie close together."
         : "Pictures that are similar after alignment lie close together."),
-      note(`A t-SNE embedding of ${plural(N, "picture")}: neighbors are similar, but distances `
-        + "between distant groups mean little, and the axes have no meaning. ",
-        DATA.warp !== "none" && "Each picture is aligned with its own cluster, so the map shows "
+      note(`${plural(N, "picture")}. Neighbors are similar, but distances between distant groups `
+        + "mean little, and the axes have no meaning. ", why("map"),
+        DATA.warp !== "none" && " Each picture is aligned with its own cluster, so the map shows "
         + "the clusters more separate than the pictures are. ",
-        "Drag to draw a lasso; hold Shift to add to the selection."),
+        "Drag with a mouse or pen to draw a lasso; hold Shift to add to the selection. Enlarge "
+        + "with the buttons, or with Ctrl and the wheel."),
       sampleNote(),
       el("div", { class: "toolbar" },
         choice("map-style", "Show", styles, mapStyle, (value) => { mapStyle = value; }),
-        choice("color-by", "Color", colors, colorBy, (value) => { colorBy = value; }))),
+        choice("color-by", "Color", colors, colorBy, (value) => { colorBy = value; }),
+        choice("drag-mode", "Dragging", drags, dragMode, (value) => { dragMode = value; }),
+        zoomButton("zoom-in", "+", "Enlarge", () => map.zoomBy(1.6)),
+        zoomButton("zoom-out", "−", "Reduce", () => map.zoomBy(1 / 1.6)),
+        zoomButton("zoom-all", "Whole map", "Show the whole map", () => map.zoomBy(0)))),
     map.canvas, legend, list.element, live, tip);
   if (DATA.agreement) MAIN.append(confusionMatrix());
   const resize = new ResizeObserver(map.draw);
@@ -73,7 +85,7 @@ function showMap() {
 }
 
 function describe(slot) {
-  const label = DATA.classes ? `, label ${className(classOf(slot))}` : "";
+  const label = DATA.classes ? `, ${LABEL_WORD} ${className(classOf(slot))}` : "";
   return `cluster ${LABELS[slot]}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
 
@@ -90,10 +102,10 @@ function pointColor(slot) {
 // Thumbnails are painted once for each theme.
 const thumbnails = new Map();
 function thumbnail(slot) {
-  const key = `${slot}/${isDark()}/${state.inverted}`;
+  const key = `${slot}/${isDark()}/${state.inverted}/${state.look}`;
   if (!thumbnails.has(key)) {
     const canvas = newCanvas();
-    paintPicture(canvas, valuesOf(slot));
+    paintSlot(canvas, slot, 0, 0, 64);
     thumbnails.set(key, canvas);
   }
   return thumbnails.get(key);
@@ -106,31 +118,57 @@ function makeMap({ hover, select, announce }) {
     "aria-label": "Map of the pictures. Arrow keys go from picture to picture.",
   });
   const map = { canvas, hovered: -1 };
-  let lasso = null, layer = null, layerKey = "";
+  let lasso = null, dragged = null, layer = null, layerKey = "";
 
   const size = () => {
     const box = canvas.getBoundingClientRect();
     return [box.width, box.height];
   };
   const place = (slot, [width, height]) => [
-    MARGIN + POSITIONS[2 * slot] * (width - 2 * MARGIN),
-    MARGIN + POSITIONS[2 * slot + 1] * (height - 2 * MARGIN),
+    MARGIN + (POSITIONS[2 * slot] - view.x) * view.zoom * (width - 2 * MARGIN),
+    MARGIN + (POSITIONS[2 * slot + 1] - view.y) * view.zoom * (height - 2 * MARGIN),
   ];
-  const thumbnailSide = () => (mapStyle === "pictures" ? 22 : 0);
+  const thumbnailSide = () => (mapStyle === "pictures" ? Math.min(88, 22 * view.zoom ** 0.7) : 0);
+  const keepInside = () => {
+    const most = 1 - 1 / view.zoom;
+    view.x = Math.min(most, Math.max(0, view.x));
+    view.y = Math.min(most, Math.max(0, view.y));
+  };
+  // Enlarge by a factor around a point of the canvas; 0 shows the whole map.
+  map.zoomBy = (factor, point = null) => {
+    const box = size(), [px, py] = point ?? [box[0] / 2, box[1] / 2];
+    const zoom = Math.min(MOST_ZOOM, Math.max(1, view.zoom * factor));
+    const share = [(px - MARGIN) / (box[0] - 2 * MARGIN), (py - MARGIN) / (box[1] - 2 * MARGIN)];
+    view.x += share[0] * (1 / view.zoom - 1 / zoom);
+    view.y += share[1] * (1 / view.zoom - 1 / zoom);
+    view.zoom = zoom;
+    keepInside();
+    hover(-1);
+    map.draw();
+  };
+  const moveBy = (dx, dy) => {
+    const box = size();
+    view.x -= dx / (box[0] - 2 * MARGIN) / view.zoom;
+    view.y -= dy / (box[1] - 2 * MARGIN) / view.zoom;
+    keepInside();
+    map.draw();
+  };
 
   // All pictures, on a separate canvas: drawn again only if they change, not when the pointer moves.
   const pictureLayer = (width, height, ratio) => {
-    const key = [width, height, ratio, isDark(), state.inverted, mapStyle, colorBy, nSelections];
+    const key = [width, height, ratio, isDark(), state.inverted, mapStyle, colorBy, nSelections,
+      state.look, view.x, view.y, view.zoom];
     if (key.join() === layerKey) return layer;
     layerKey = key.join();
     layer = el("canvas", { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     const context = layer.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const side = thumbnailSide(), longest = Math.max(ROWS, COLUMNS);
-    const high = IS_SIGNAL ? side / 2 : (side * ROWS) / longest;
-    const wide = IS_SIGNAL ? side : (side * COLUMNS) / longest;
+    const side = thumbnailSide(), aspect = showsOriginals() ? BOX_ASPECT : FRAME_ASPECT;
+    const high = IS_SIGNAL ? side / 2 : side * Math.min(1, aspect);
+    const wide = IS_SIGNAL ? side : side * Math.min(1, 1 / aspect);
     for (let slot = 0; slot < N; slot++) {
       const [x, y] = place(slot, [width, height]);
+      if (x < -side || y < -side || x > width + side || y > height + side) continue;
       context.globalAlpha = selection.size > 0 && !selection.has(slot) ? 0.18 : 0.9;
       context.fillStyle = context.strokeStyle = pointColor(slot);
       if (side) {
@@ -139,7 +177,7 @@ function makeMap({ hover, select, announce }) {
         context.strokeRect(x - wide / 2, y - high / 2, wide, high);
       } else {
         context.beginPath();
-        context.arc(x, y, N > 1200 ? 2.4 : 3.4, 0, 7);
+        context.arc(x, y, Math.min(8, (N > 1200 ? 2.4 : 3.4) * view.zoom ** 0.35), 0, 7);
         context.fill();
       }
     }
@@ -147,6 +185,7 @@ function makeMap({ hover, select, announce }) {
   };
 
   map.draw = () => {
+    canvas.classList.toggle("moving", dragMode === "move");
     const [width, height] = size(), ratio = window.devicePixelRatio || 1;
     if (!width) return;
     const pixels = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -224,17 +263,37 @@ function makeMap({ hover, select, announce }) {
     pointerdown: (event) => {
       if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
-      lasso = [pointOf(event)];
+      const point = pointOf(event);
+      if (dragMode === "move") dragged = { from: point, last: point };
+      else lasso = [point];
     },
     pointermove: (event) => {
       const point = pointOf(event);
+      if (dragged) {
+        moveBy(point[0] - dragged.last[0], point[1] - dragged.last[1]);
+        dragged.last = point;
+        return hover(-1);
+      }
       if (!lasso) return hover(nearest(point, HOVER_DISTANCE), event.clientX, event.clientY);
       lasso.push(point);
       hover(-1);
-      map.draw();
+      return map.draw();
     },
-    pointerup: (event) => { if (lasso) endLasso(event.shiftKey); },
-    pointercancel: () => { lasso = null; map.draw(); },
+    pointerup: (event) => {
+      if (lasso) return endLasso(event.shiftKey);
+      if (!dragged) return null;
+      const { from, last } = dragged;
+      dragged = null;
+      const slot = nearest(from, HOVER_DISTANCE);
+      const isClick = Math.hypot(last[0] - from[0], last[1] - from[1]) < 6;
+      return isClick && slot >= 0 && open(slot);
+    },
+    pointercancel: () => { lasso = dragged = null; map.draw(); },
+    wheel: (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      map.zoomBy(Math.exp(-event.deltaY / 200), pointOf(event));
+    },
     pointerleave: () => { if (!lasso) hover(-1); },
     blur: () => hover(-1),
     keydown: (event) => {
@@ -245,12 +304,15 @@ function makeMap({ hover, select, announce }) {
       else if (event.key === " " && map.hovered >= 0) toggle(map.hovered);
       else if (event.key === "Enter" && map.hovered >= 0) open(map.hovered);
       else if (event.key === "Escape" && selection.size) select([]);
+      else if (event.key === "+" || event.key === "-")
+        map.zoomBy(event.key === "+" ? 1.6 : 1 / 1.6);
       else return;
       event.preventDefault();
       event.stopPropagation();
     },
   };
-  for (const [name, listener] of Object.entries(listeners)) canvas.addEventListener(name, listener);
+  for (const [name, listener] of Object.entries(listeners))
+    canvas.addEventListener(name, listener, { passive: false });
   return map;
 }
 
@@ -300,23 +362,6 @@ function mapLegend(select) {
 
 // One name per line: line breaks inside a name become spaces.
 const nameLine = (name) => name.replace(/[\r\n\u2028\u2029]+/g, " ");
-const csvCell = (text) => `"${String(text).replace(/"/g, '""')}"`;
-
-function selectionTable(slots) {
-  const row = (slot) => [
-    csvCell(nameOf(slot)), indexOf(slot), LABELS[slot],
-    DATA.classes ? csvCell(className(classOf(slot))) : "",
-    (CANDIDATES[0].cost[slot] / DATA.energy).toPrecision(6),
-  ].join(",");
-  return ["name,index,cluster,label,cost", ...slots.map(row), ""].join("\r\n");
-}
-
-function saveFile(text, name, type) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  el("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
-
 function selectionList(clear) {
   const names = el("textarea", {
     id: "names", readonly: true, rows: 8, spellcheck: "false",
@@ -332,7 +377,7 @@ function selectionList(clear) {
     copied.textContent = "Copied.";
   };
   const saveNames = () => saveFile(`${names.value}\n`, "selection.txt", "text/plain");
-  const saveTable = () => saveFile(selectionTable(slots()), "selection.csv", "text/csv");
+  const saveTable = () => saveFile(asTable(rowsOf(slots())), "selection.csv", "text/csv");
   const button = (id, text, click) => el("button", { type: "button", id, click }, text);
   const element = el("section", { class: "selection", hidden: true },
     el("div", { class: "toolbar" }, title,
@@ -372,14 +417,15 @@ function confusionMatrix() {
     }));
   };
   const table = el("table", { class: "confusion" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "label"), ...clusters.map(column))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, LABEL_WORD), ...clusters.map(column))),
     el("tbody", {}, ...counts.map(row)));
   return el("section", {},
-    el("h2", {}, "Labels and clusters"),
-    note("Rows: the given labels. Columns: clusters, matched one to one so that most pictures lie "
-      + `on the diagonal: ${asPercent(scores.accuracy)} do. Normalized mutual information `
-      + `${asPercent(scores.nmi)}, adjusted Rand index ${asPercent(scores.ari)}. All `
-      + `${count(DATA.total)} pictures are counted; labels were not used to find the clusters.`),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" },
+    el("h2", {}, `${LABEL_WORDS[0].toUpperCase()}${LABEL_WORDS.slice(1)} and clusters`),
+    note(`Rows: the ${LABEL_WORDS}. Columns: clusters, paired one to one so that most pictures lie `
+      + `on the diagonal: ${asPercent(scores.accuracy)} do. `, why("accuracy"),
+    ` Normalized mutual information ${asPercent(scores.nmi)}, adjusted Rand index `
+      + `${asPercent(scores.ari)}. All ${count(DATA.total)} pictures are counted; ${LABEL_WORDS} `
+      + "were not used to find the clusters."),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${LABEL_WORDS} and clusters` },
       table));
 }

@@ -7,28 +7,27 @@ const INTRO = {
     + "other.",
   none: "Two pictures are similar if they agree pixel by pixel.",
 };
-const EXPLAINED = "“Explained” is the share of a picture’s mean energy (the sum of squared pixel "
-  + "values) that a centroid accounts for.";
 
 function showOverview() {
   MAIN.append(
     el("section", { class: "intro" },
       el("h1", {}, DATA.title),
       el("p", { class: "lead" },
-        `${plural(DATA.total, "picture")} in ${plural(K, "cluster")}, found without labels. `
-        + INTRO[DATA.warp]),
-      sampleNote(),
+        `${plural(DATA.total, "picture")} in ${plural(K, "cluster")}, found without looking at any `
+        + `${LABEL_WORDS}. ${INTRO[DATA.warp]}`),
+      sampleNote(), problemNote(),
       DATA.averaged && note("These pictures have neither one nor three channels; the mean of "
         + "their channels is shown."),
       figures()),
     el("section", { "aria-labelledby": "centroids" },
       el("h2", { id: "centroids" }, "The clusters"),
-      note(BASELINE
-        ? "Left: the centroid, the picture that fits the members best after alignment; of several "
-          + "prototypes, the one that most members have. Right: the centroid of plain K-means, "
-          + "which compares pixel by pixel, on the same pictures. " + EXPLAINED
-        : "Each centroid is the mean of its members: this model is plain K-means. " + EXPLAINED),
+      clustersNote(), signLegend(),
       clusterCards()),
+    DATA.likeness && el("section", {},
+      el("h2", {}, "What would merge next"),
+      note("Clusters that are nearly alike are joined far to the left. ", why("alike"), " ",
+        el("a", { href: "#alike" }, "Look at the pairs")),
+      likenessTree()),
     el("section", { class: "two" },
       el("div", {}, el("h2", {}, "The course of the fit"), costCurve()),
       el("div", {}, el("h2", {}, "The settings, and the reasons"), settingsTable())),
@@ -36,26 +35,51 @@ function showOverview() {
   roving(document.getElementById("cards"));
 }
 
+function clustersNote() {
+  if (!BASELINE)
+    return note("Each centroid is the mean of its members: this model is plain K-means. ",
+      why("kmeans"));
+  const large = showsOriginals()
+    ? "Large: what the members have in common, the mean of your pictures after alignment"
+    : "Large: the centroid as the machine compares it, prepared so that brightness, paper or light "
+      + "do not count (the settings below say how)";
+  return note(`${large}. `, why("centroid"), " Small: the same for plain K-means, which compares "
+    + "pixel by pixel. ", why("kmeans"));
+}
+
 function sampleNote() {
   return SAMPLED && el("p", { class: "note sample", id: "sample-note" },
     `This page shows ${count(N)} of the ${count(DATA.total)} pictures: a random sample with the `
-    + "same share of every cluster. Sizes, costs, the comparison with K-means and the confusion "
-    + `matrix count all ${count(DATA.total)}.`);
+    + "same share of every cluster. Sizes, costs, the comparison with K-means and the table of "
+    + `${LABEL_WORDS} count all ${count(DATA.total)}.`);
+}
+
+// Originals that could not be shown, by name.
+function problemNote() {
+  const { total, first } = DATA.problems;
+  if (!total) return null;
+  const rest = total - first.length;
+  return el("details", { class: "note sample", id: "problem-note" },
+    el("summary", {}, `${plural(total, "original")} of ${count(DATA.total)} could not be shown; `
+      + "the small pictures that were compared take their place."),
+    el("ul", {}, ...first.map(([name, reason]) => el("li", {}, el("b", {}, name), ` ${reason}`)),
+      rest > 0 && el("li", {}, `and ${count(rest)} more`)));
 }
 
 function figures() {
-  const figure = (value, name, beside) =>
+  const figure = (value, name, beside, word) =>
     el("div", { class: "figure" },
-      el("strong", {}, value), el("span", {}, name), beside && el("small", {}, beside));
-  const explained = (inertia) => asPercent(1 - inertia / DATA.total / DATA.energy);
-  const tiles = [figure(explained(DATA.inertia), "explained by the centroids",
-    DATA.baseline && `K-means ${explained(DATA.baseline.inertia)}`)];
+      el("strong", {}, value), el("span", {}, name, " ", word && why(word)),
+      beside && el("small", {}, beside));
+  const meanCost = (inertia) => asPercent(inertia / DATA.total / DATA.energy);
+  const tiles = [figure(meanCost(DATA.inertia), "mean cost",
+    DATA.baseline && `K-means ${meanCost(DATA.baseline.inertia)}; less is better`, "cost")];
   const agreement = DATA.agreement;
   if (agreement) {
-    const score = (key, name) => figure(asPercent(agreement.scores[key]), name,
-      agreement.baselineScores && `K-means ${asPercent(agreement.baselineScores[key])}`);
-    tiles.push(score("accuracy", "agree with the given labels"),
-      score("nmi", "normalized mutual information"));
+    const score = (key, name, word) => figure(asPercent(agreement.scores[key]), name,
+      agreement.baselineScores && `K-means ${asPercent(agreement.baselineScores[key])}`, word);
+    tiles.push(score("accuracy", `agree with the ${LABEL_WORDS}, one to one`, "accuracy"),
+      score("nmi", "normalized mutual information", "nmi"));
   } else {
     const sizes = DATA.clusters.map((c) => c.size);
     tiles.push(figure(`${count(Math.min(...sizes))} – ${count(Math.max(...sizes))}`,
@@ -69,45 +93,47 @@ function clusterCards() {
   const cards = DATA.clusters.map((cluster, k) => clusterCard(cluster, k, highest));
   return el("div", {},
     el("div", { class: BASELINE ? "cards" : "cards single", id: "cards" }, ...cards),
-    barLegend("Bars: mean cost of the members"));
+    barLegend("Bars: mean cost of the members", highest));
 }
 
 function clusterCard(cluster, k, highest) {
   const pair = el("span", { class: "pair" },
     el("span", { class: "model" }, centroidCanvas(k, "large", `Centroid of cluster ${k}`)),
     BASELINE && el("span", { class: "kmeans" },
-      prototypeCanvas(BASELINE[k], "large", `K-means centroid beside cluster ${k}`),
+      painted(newCanvas("large", `K-means centroid beside cluster ${k}`),
+        (canvas) => paintBaseline(canvas, k)),
       el("small", {}, `K-means, ${count(DATA.baseline.sizes[k])}`)));
-  const matched = matchedClass(k), n = PROTOTYPES_OF[k].length;
+  const majority = majorityText(k), n = PROTOTYPES_OF[k].length;
   const prototypes = n > 1 ? `, ${n} prototypes` : "";
-  const explained = percent(DATA.energy - cluster.cost, 0);
   return el("a", { class: "card", href: `#cluster-${k}`, "data-cluster": k },
     pair,
     el("span", { class: "caption" },
       el("b", {}, `Cluster ${k}`),
-      matched !== null
-        && el("span", { class: "chip" }, `${className(matched)} · ${asPercent(purity(k), 0)}`)),
+      majority !== null
+        && el("span", { class: "chip", title: GLOSSARY.majority[1] }, majority)),
     el("span", { class: "meta" }, cluster.size
-      ? `${plural(cluster.size, "picture")}${prototypes}, ${explained} explained`
+      ? `${plural(cluster.size, "picture")}${prototypes}, cost ${percent(cluster.cost)}`
       : "empty: no picture is nearest to it"),
     cluster.size > 0
       && costBar(cluster.cost, cluster.bending, highest, `mean cost ${percent(cluster.cost)}`));
 }
 
-function barLegend(text) {
+// `full` is the cost that a whole bar stands for.
+function barLegend(text, full) {
   const warped = DATA.warp !== "none";
   return el("p", { class: "legend" },
-    `${text}, `, el("i", { class: "swatch misfit" }), " what does not fit",
+    `${text}: `, el("i", { class: "swatch misfit" }), " what does not fit",
     warped && " + ", warped && el("i", { class: "swatch bending" }),
     warped && ` what the ${DATA.warp === "tps" ? "deformation" : "displacement"} costs`,
-    ". The longest bar is the highest cost. Costs are in percent of the energy of an average "
-    + "picture.");
+    `. A whole bar is ${percent(full)}. `, why("cost"));
 }
 
 function costCurve() {
   const { phases, cost, stopped } = DATA.history;
   if (!cost.length) return note("The model has no record of its fit.");
-  const width = 560, height = 260, left = 46, right = 12, top = 30, bottom = 30;
+  // as wide as there is room, so that letters keep their size on a phone
+  const width = Math.min(560, Math.max(280, document.documentElement.clientWidth - 40));
+  const height = 260, left = 46, right = 12, top = 30, bottom = 30;
   const values = cost.map((c) => (100 * c) / DATA.energy), high = Math.max(...values);
   const x = (i) => left + ((i + 0.5) / values.length) * (width - left - right);
   const y = (v) => top + (1 - v / high) * (height - top - bottom);
@@ -119,7 +145,7 @@ function costCurve() {
   const ends = [values[0], values[values.length - 1]].map((v) => `${v.toPrecision(3)} %`);
   const chart = svg("svg", {
     viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img",
-    "aria-label": `Mean cost over ${values.length} iterations, from ${ends.join(" to ")}`,
+    "aria-label": `Mean cost over ${values.length} steps, from ${ends.join(" to ")}`,
   });
   for (const value of [0, high / 2, high]) {
     const at = { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "rule" };
@@ -139,11 +165,11 @@ function costCurve() {
     for (const [cx, cy] of points) chart.append(svg("circle", { cx, cy, r: 2.4, class: "dot" }));
   });
   const axis = { x: width - right, y: height - 8, "text-anchor": "end" };
-  chart.append(text(`iteration ${values.length}`, axis));
+  chart.append(text(`step ${values.length}`, axis));
   return el("div", {}, chart,
-    note("Mean cost of a picture to its centroid, in percent of the energy of an average picture. "
-      + (groups.length > 1 ? "Each phase has its own measure: costs can be compared within a "
-      + "phase, not between phases. " : "") + `It stopped because: ${stopped || "not recorded"}.`),
+    note("Mean cost of a picture after each step of the search. ", why("cost"),
+      (groups.length > 1 ? " Each phase compares in its own way: costs can be compared within a "
+      + "phase, not between phases. " : " ") + `It stopped because: ${stopped || "not recorded"}.`),
     groups.length > 1
       && el("ol", { class: "note phases" }, ...groups.map(({ phase }) => el("li", {}, phase))));
 }
@@ -171,5 +197,8 @@ function settingsTable() {
 function provenance() {
   const { title, source, citation } = DATA.card;
   const origin = [title, source, citation].filter((text) => text && text !== "-").join(" · ");
-  return `${origin} — made by dikmeans ${DATA.version}; this page loads nothing from a network.`;
+  const thumbnails = ORIGINALS
+    ? ` Originals are embedded at ${ORIGINALS.columns} × ${ORIGINALS.rows} pixels.` : "";
+  return `${origin} — made by dikmeans ${DATA.version}; this page loads nothing from a network.`
+    + thumbnails;
 }

@@ -6,9 +6,16 @@ function showPicture(slot) {
   const neighborLink = (by) =>
     `#picture-${indexOf(order[(rank + by + order.length) % order.length])}`;
   const rows = CANDIDATES.map((_, candidate) => candidateRow(slot, candidate));
-  const redraw = (t) => rows.forEach((row) => row.redraw(t));
+  const aligned = newCanvas("large", "The picture, aligned with its centroid");
+  const redraw = () => {
+    rows.forEach((row) => row.redraw());
+    paintSlot(aligned, slot, state.alignment.picture);
+  };
+  aligned.paint = redraw;
   const slider = alignSlider("picture", redraw);
   playCurrent = slider.play;
+  const isAligned = DATA.warp !== "none";
+  const highest = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
 
   MAIN.append(
     el("p", { class: "crumbs" },
@@ -17,35 +24,46 @@ function showPicture(slot) {
       el("a", { href: neighborLink(-1), id: "before", "aria-label": "Previous picture" }, "←"), " ",
       el("a", { href: neighborLink(1), id: "after", "aria-label": "Next picture" }, "→")),
     el("section", { class: "head" },
-      el("div", { class: "portraits" },
-        captioned(pictureCanvas(slot, "large", `The picture ${nameOf(slot)}`), "the picture")),
+      el("div", { class: "portraits", id: "three" },
+        ORIGINALS && captioned(painted(newCanvas("large", `The original of ${nameOf(slot)}`),
+          (canvas) => paintOriginal(canvas, slot)), "the original"),
+        captioned(painted(newCanvas("large", `${nameOf(slot)} as compared`), (canvas) => {
+          setSize(canvas, comparedSize());
+          paintPicture(canvas, valuesOf(slot));
+        }), el("span", {}, "as compared ", why("compared"))),
+        isAligned && captioned(aligned, el("span", {}, "aligned ", why("aligned")))),
       el("div", {},
         el("h1", { class: "name" }, nameOf(slot)),
         el("p", { class: "lead" }, decision(slot)),
-        DATA.classes && note(`Its label: ${className(classOf(slot))}.`),
-        DATA.warp !== "none" && slider.element)),
+        signLegend("compared"),
+        DATA.classes && note(`Its ${LABEL_WORD}: ${className(classOf(slot))}.`),
+        DATA.links?.[slot] && note(el("a", { href: DATA.links[slot] }, "Open the file")),
+        hasSound(slot) && el("audio", {
+          controls: true, preload: "none", src: addressOf(DATA.sounds[slot]) }),
+        isAligned && slider.element)),
     el("section", {},
       el("h2", {}, K > 1 ? "Why this cluster and not another" : "How it fits"),
       note(explanation()),
+      isAligned && !IS_SIGNAL && deformationChoice(redraw),
       ...rows.map((row) => row.element),
-      barLegend("Bars: cost of this picture")),
+      barLegend("Bars: cost of this picture", highest)),
     el("section", {},
       el("h2", {}, "All clusters"),
-      note("Cost of this picture with each centroid, cheapest first."),
+      note("Cost of this picture with each centroid, cheapest first. The longest bar is the "
+        + "highest of them. ", why("cost")),
       allCosts(slot)));
-  redraw(state.alignment.picture);
+  redraw();
 }
 
 function explanation() {
   if (DATA.warp === "none")
-    return "The picture is compared with each centroid pixel by pixel. The residual is the "
-      + "centroid minus the picture: orange where the centroid has too much, blue where it has "
-      + "too little.";
+    return "The picture is compared with each centroid pixel by pixel. What does not fit is drawn "
+      + "in orange where the centroid has too much, in blue where it has too little.";
   const warped = DATA.direction === "centroid-to-image"
-    ? "Each centroid is warped onto the picture" : "The picture is warped onto each centroid";
-  return `${warped}; the lines show how an even grid is deformed. The residual is the difference `
-    + "that remains: orange where the warped picture has too much, blue where it has too little. "
-    + "“Aligned” is the picture in the frame of the centroid.";
+    ? "Each centroid is deformed to match the picture" : "The picture is deformed to match each "
+    + "centroid";
+  return `${warped}. What does not fit is drawn in orange where the deformed one has too much, in `
+    + "blue where it has too little. “Aligned” is the picture in the pose of the centroid.";
 }
 
 // Why the picture is in its cluster, in words.
@@ -53,7 +71,8 @@ function decision(slot) {
   const misfitOf = (candidate) => candidate.cost[slot] - candidate.bending[slot];
   const [first, next] = CANDIDATES, cost = percent(first.cost[slot]);
   const parts = DATA.warp === "none" ? ""
-    : ` (${percent(misfitOf(first))} misfit, ${percent(first.bending[slot])} bending)`;
+    : ` (${percent(misfitOf(first))} does not fit, ${percent(first.bending[slot])} for the `
+      + "deformation)";
   if (!next) return `Its cost is ${cost}${parts}.`;
   const assigned = `In cluster ${LABELS[slot]} its cost is ${cost}${parts}.`;
   const other = `Cluster ${next.cluster[slot]} would cost`;
@@ -62,8 +81,9 @@ function decision(slot) {
       + "cluster, which skips pairs that seem hopeless, did not try it to the end.";
   const bendingGap = next.bending[slot] - first.bending[slot];
   const because = DATA.warp === "none" ? ""
-    : bendingGap > misfitOf(next) - misfitOf(first) ? ", mostly because it would have to bend more"
-    : ", mostly because less of it would fit";
+    : bendingGap > misfitOf(next) - misfitOf(first)
+      ? ", mostly because more deformation would be needed"
+      : ", mostly because less of it would fit";
   return `${assigned} ${other} ${percent(next.cost[slot])}${because}.`;
 }
 
@@ -77,43 +97,43 @@ function candidateRow(slot, rank) {
   const forward = forwardGrid(warp);
   // lines show where points of the picture go: the inverse of where pixels come from
   const lines = warpsCentroid ? alignedGrid(rank, slot) : inverseGrid(warp);
-  const warpedCanvas = newCanvas("large", `Warped, cluster ${k}`);
+  const warpedCanvas = newCanvas("large", `Deformed, cluster ${k}`);
   const alignedCanvas = newCanvas("large", `Aligned picture, cluster ${k}`);
-  const residualCanvas = newCanvas("large", `Residual, cluster ${k}`);
-  const box = { class: "mesh", viewBox: `0 0 ${COLUMNS} ${ROWS}`, "aria-hidden": "true" };
-  const mesh = svg("svg", box);
+  const residualCanvas = newCanvas("large", `What does not fit, cluster ${k}`);
+  const mesh = meshOverlay();
   const limit = 0.8 * centroid.reduce((most, v) => Math.max(most, Math.abs(v)), 1e-9);
-  const redraw = (t) => {
-    const warped = resample(source, forward, t), gain = GAIN[slot];
-    if (warpsCentroid) paintCentroid(warpedCanvas, warped);
-    else paintValues(warpedCanvas, warped, DATA.tone.low * gain, DATA.tone.high * gain);
+  const redraw = () => {
+    const t = state.alignment.picture;
+    const shift = showsOriginals() && warpsCentroid ? shiftOf(slot) : NO_SHIFT;
+    if (warpsCentroid) paintWarpedPrototype(warpedCanvas, prototype, forward, t, shift);
+    else paintSlot(warpedCanvas, slot, t, rank);
+    const warped = resample(source, forward, t);
     paintResidual(residualCanvas, warped.map((v, p) => v - target[p]), limit);
-    paintPicture(alignedCanvas, alignedValues(slot, t, rank));
-    drawGrid(mesh, lines, t);
+    paintSlot(alignedCanvas, slot, t, rank);
+    drawDeformation(mesh, { forward, lines }, t, shift);
   };
-  warpedCanvas.paint = () => redraw(state.alignment.picture);
 
   const cost = candidate.cost[slot], bending = candidate.bending[slot];
   const folded = candidate.folded[slot], isAligned = DATA.warp !== "none";
   const highest = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
   const chip = rank === 0 ? "its cluster" : signed(cost - CANDIDATES[0].cost[slot]);
   const name = PROTOTYPES_OF[k].length > 1 ? prototypeName(prototype) : "centroid";
-  const label = `cost ${percent(cost)}, of which bending ${percent(bending)}`;
+  const label = `cost ${percent(cost)}, of which deformation ${percent(bending)}`;
   const element = el("article", { class: `candidate${rank === 0 ? " assigned" : ""}` },
     el("header", {},
       el("a", { href: `#cluster-${k}` }, clusterName(k)), el("span", { class: "chip" }, chip)),
     el("div", { class: "body" },
       el("div", { class: "steps" },
-        captioned(prototypeCanvas(centroid, "large", `Centroid ${k}`), name),
+        captioned(prototypeCanvas(prototype, "large", `Centroid ${k}`), name),
         isAligned && captioned(el("span", { class: "stack" }, warpedCanvas, mesh),
-          warpsCentroid ? "warped onto the picture" : "picture, warped"),
-        captioned(residualCanvas, "residual"),
-        isAligned && warpsCentroid && captioned(alignedCanvas, "picture, aligned")),
+          warpsCentroid ? "deformed to match" : "picture, deformed"),
+        isAligned && warpsCentroid && captioned(alignedCanvas, "picture, aligned"),
+        captioned(residualCanvas, el("span", {}, "what does not fit ", why("residual")))),
       el("div", { class: "split" },
         costBar(cost, bending, highest, label),
         el("p", {},
           el("b", {}, percent(cost)),
-          isAligned && `${percent(cost - bending)} misfit + ${percent(bending, 2)} bending`,
+          isAligned && `${percent(cost - bending)} does not fit + ${percent(bending, 2)} deformation`,
           folded > 0 && ` · folds ${asPercent(folded)} of the picture`))));
   return { element, redraw };
 }

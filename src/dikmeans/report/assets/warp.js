@@ -1,6 +1,7 @@
 // Warps: the formulas of dikmeans.registration.warps and .inverse, for one picture at a time.
 //
-// A warp is F(p) = sum_j U(|p - s_j|) w_j + (1, p) a with U(r) = r^2 log r^2. Points are
+// A map is F(T p) with a matrix T, the identity unless pictures may be turned, and the warp
+// F(p) = sum_j U(|p - s_j|) w_j + (1, p) a with U(r) = r^2 log r^2. Points are
 // (row, column) in a frame whose unit is half of the picture's longer side. Grids hold
 // (row, column) in pixels for each pixel.
 
@@ -20,8 +21,9 @@ const warpOf = (rank, slot) =>
 const toFrameY = (row) => (SCALE_Y > 0 ? (row - OFFSET_Y) / SCALE_Y : 0);
 const toFrameX = (column) => (SCALE_X > 0 ? (column - OFFSET_X) / SCALE_X : 0);
 
-function evaluateWarp(warp, y, x) {
-  const a = 2 * N_CENTERS;
+function evaluateWarp(warp, row, column) {
+  const a = 2 * N_CENTERS, t = a + 6;
+  const y = warp[t] * row + warp[t + 1] * column, x = warp[t + 2] * row + warp[t + 3] * column;
   let fy = warp[a] + warp[a + 2] * y + warp[a + 4] * x;
   let fx = warp[a + 1] + warp[a + 3] * y + warp[a + 5] * x;
   let yy = warp[a + 2], yx = warp[a + 4], xy = warp[a + 3], xx = warp[a + 5];
@@ -37,7 +39,9 @@ function evaluateWarp(warp, y, x) {
     xy += 2 * wx * dy * (log + 1);
     xx += 2 * wx * dx * (log + 1);
   }
-  point[0] = fy; point[1] = fx; point[2] = yy; point[3] = yx; point[4] = xy; point[5] = xx;
+  point[0] = fy; point[1] = fx;
+  point[2] = yy * warp[t] + yx * warp[t + 2]; point[3] = yy * warp[t + 1] + yx * warp[t + 3];
+  point[4] = xy * warp[t] + xx * warp[t + 2]; point[5] = xy * warp[t + 1] + xx * warp[t + 3];
 }
 
 // Where each pixel of the warped picture takes its value from.
@@ -80,6 +84,17 @@ function invertAt(warp, gy, gx, y, x, out) {
   out[1] = x;
 }
 
+// Where the affine part of a warp alone comes from: a start that is good for turned pictures too.
+function invertAffine(warp, gy, gx) {
+  const a = 2 * N_CENTERS, ry = gy - warp[a], rx = gx - warp[a + 1];
+  const yy = warp[a + 2], yx = warp[a + 4], xy = warp[a + 3], xx = warp[a + 5];
+  const determinant = yy * xx - yx * xy;
+  if (Math.abs(determinant) < 1e-3) return [gy, gx];
+  const y = (xx * ry - yx * rx) / determinant, x = (yy * rx - xy * ry) / determinant;
+  const t = a + 6; // the inverse of a turn is its transpose
+  return [warp[t] * y + warp[t + 2] * x, warp[t + 1] * y + warp[t + 3] * x];
+}
+
 // The inverse, exact at knots (all pixels of a small picture), linear between them. Each knot
 // starts from the solution of its neighbor.
 const KNOT_STEP = Math.max(1, Math.ceil(Math.max(ROWS, COLUMNS) / 48));
@@ -91,7 +106,7 @@ function inverseGrid(warp) {
   for (let r = 0; r < knotRows; r++) {
     for (let c = 0; c < knotColumns; c++) {
       const gy = toFrameY(r * KNOT_STEP), gx = toFrameX(c * KNOT_STEP);
-      if (c === 0) [solution[0], solution[1]] = r === 0 ? [gy, gx] : rowStart;
+      if (c === 0) [solution[0], solution[1]] = r === 0 ? invertAffine(warp, gy, gx) : rowStart;
       invertAt(warp, gy, gx, solution[0], solution[1], solution);
       if (c === 0) [rowStart[0], rowStart[1]] = solution;
       const k = 2 * (r * knotColumns + c);
@@ -162,3 +177,79 @@ function resample(values, grid, t, out) {
 
 const alignedValues = (slot, t, rank = 0) =>
   t === 0 ? valuesOf(slot) : resample(valuesOf(slot), alignedGrid(rank, slot), t);
+
+// -- originals and portraits, in their own resolution ---------------------------------------------
+
+// Bytes of a cell of `sheets` read along a grid, as a canvas of (height, width).
+//
+// The grid leads from pixels of the frame to pixels of the frame of the cell; `before` is added to
+// the place where it is read, `after` to where it leads; t is the share of the way.
+function carried(sheets, number, grid, t, [height, width], before, after) {
+  const source = sheets.pixels(number), { rows, columns } = sheets;
+  const image = new ImageData(width, height), out = image.data;
+  const lastRow = ROWS - 1, lastColumn = COLUMNS - 1;
+  for (let r = 0; r < height; r++) {
+    const y = ((r + 0.5) / height) * ROWS - 0.5;
+    const gy = Math.min(lastRow, Math.max(0, y + before[0]));
+    const top = Math.min(Math.floor(gy), Math.max(0, lastRow - 1)), fy = gy - top;
+    const below = top < lastRow ? COLUMNS : 0;
+    for (let c = 0; c < width; c++) {
+      const x = ((c + 0.5) / width) * COLUMNS - 0.5;
+      const gx = Math.min(lastColumn, Math.max(0, x + before[1]));
+      const left = Math.min(Math.floor(gx), Math.max(0, lastColumn - 1)), fx = gx - left;
+      const right = left < lastColumn ? 1 : 0, k = top * COLUMNS + left;
+      const a = 2 * k, b = 2 * (k + right), d = 2 * (k + below), e = 2 * (k + below + right);
+      const wa = (1 - fy) * (1 - fx), wb = (1 - fy) * fx, wd = fy * (1 - fx), we = fy * fx;
+      // beyond the middle of the edge pixels the map goes on as it is there
+      const toY = wa * grid[a] + wb * grid[b] + wd * grid[d] + we * grid[e] + y + before[0] - gy;
+      const toX = wa * grid[a + 1] + wb * grid[b + 1] + wd * grid[d + 1] + we * grid[e + 1]
+        + x + before[1] - gx;
+      let py = ((y + t * (toY + after[0] - y) + 0.5) / ROWS) * rows - 0.5;
+      let px = ((x + t * (toX + after[1] - x) + 0.5) / COLUMNS) * columns - 0.5;
+      py = py < 0 ? 0 : py > rows - 1 ? rows - 1 : py;
+      px = px < 0 ? 0 : px > columns - 1 ? columns - 1 : px;
+      const r0 = Math.floor(py), c0 = Math.floor(px), v = py - r0, u = px - c0;
+      const r1 = r0 < rows - 1 ? r0 + 1 : r0, c1 = c0 < columns - 1 ? c0 + 1 : c0;
+      const p00 = 4 * (r0 * columns + c0), p01 = 4 * (r0 * columns + c1);
+      const p10 = 4 * (r1 * columns + c0), p11 = 4 * (r1 * columns + c1);
+      const w00 = (1 - v) * (1 - u), w01 = (1 - v) * u, w10 = v * (1 - u), w11 = v * u;
+      const o = 4 * (r * width + c);
+      for (let i = 0; i < 3; i++)
+        out[o + i] = w00 * source[p00 + i] + w01 * source[p01 + i]
+          + w10 * source[p10 + i] + w11 * source[p11 + i];
+      out[o + 3] = 255;
+    }
+  }
+  return image;
+}
+
+const NO_SHIFT = [0, 0];
+const shiftOf = (slot) => [SHIFTS[2 * slot], SHIFTS[2 * slot + 1]];
+
+// The original of a picture, the share t of the way into the frame of its prototype of that rank.
+const carriedOriginal = (slot, rank, t, size) =>
+  carried(ORIGINALS, slot, alignedGrid(rank, slot), t, size, NO_SHIFT, shiftOf(slot));
+
+// The portrait of a prototype, the share t of the way onto a picture in its own place.
+const carriedPortrait = (prototype, grid, t, size, shift = NO_SHIFT) =>
+  carried(PORTRAITS, prototype, grid, t, size, [-shift[0], -shift[1]], NO_SHIFT);
+
+// How much the neighborhood of each pixel has grown where a grid reads it: log2, per pixel.
+function growthOf(grid) {
+  const growth = new Float32Array(PIXELS);
+  const at = (r, c, axis) =>
+    grid[2 * (Math.min(ROWS - 1, Math.max(0, r)) * COLUMNS
+      + Math.min(COLUMNS - 1, Math.max(0, c))) + axis];
+  for (let r = 0; r < ROWS; r++) {
+    for (let c = 0; c < COLUMNS; c++) {
+      const high = Math.min(ROWS - 1, r + 1) - Math.max(0, r - 1) || 1;
+      const wide = Math.min(COLUMNS - 1, c + 1) - Math.max(0, c - 1) || 1;
+      const yy = (at(r + 1, c, 0) - at(r - 1, c, 0)) / high;
+      const xy = (at(r + 1, c, 1) - at(r - 1, c, 1)) / high;
+      const yx = (at(r, c + 1, 0) - at(r, c - 1, 0)) / wide;
+      const xx = (at(r, c + 1, 1) - at(r, c - 1, 1)) / wide;
+      growth[r * COLUMNS + c] = -Math.log2(Math.max(1e-3, yy * xx - yx * xy));
+    }
+  }
+  return growth;
+}

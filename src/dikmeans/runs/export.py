@@ -1,0 +1,143 @@
+"""Originals sorted into one folder per cluster, as copies or links; nothing is ever moved.
+
+    FOLDER/
+      cluster-0/...     the originals of its members, under their own names
+      cluster-1/...
+      labels.csv        file, cluster, prototype, cost, margin, and where the copy is
+
+Pictures that are no files (arrays, data sets) are written as PNG. An original that cannot be used
+has no copy, and is named.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import numpy as np
+
+from dikmeans._typing import Array, PathLike
+from dikmeans.io.atomic import atomic_folder
+from dikmeans.runs.labels_file import HEADER, LabelRow, row_cells
+from dikmeans.runs.originals import Originals
+from dikmeans.runs.picture_file import write_picture
+from dikmeans.runs.run_folder import LABELS, RunFolder, RunFolderError, RunFolderProblem
+
+LARGEST_SIDE = 1 << 14
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"|?*\\]')
+
+
+class Exported(NamedTuple):
+    """What was written.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The folder.
+    n_files : int
+        Originals that it holds.
+    missing : dict of str to str
+        Names of those it does not, and why.
+    """
+
+    path: Path
+    n_files: int
+    missing: dict[str, str]
+
+
+def export_clusters(
+    run: RunFolder, path: PathLike, originals: Originals, *, links: bool = False
+) -> Exported:
+    """Sort the originals of a run into one folder per cluster, whole or not at all.
+
+    Parameters
+    ----------
+    run : RunFolder
+    path : path-like
+        The folder to make.
+    originals : Originals
+        As ``run.find_originals`` returns them.
+    links : bool, default=False
+        Make symbolic links to the files in place of copies, where they lie in a folder.
+
+    Raises
+    ------
+    RunFolderError
+        There is something at `path` already.
+    """
+    place = Path(path).expanduser()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise RunFolderError(place, RunFolderProblem.EXPORT_EXISTS, "exists already")
+    copies: list[str] = []
+    missing: dict[str, str] = {}
+    taken: set[str] = set()
+    with atomic_folder(place.resolve()) as folder:
+        for number, row in enumerate(run.labels):
+            target = _target(row, run.model.n_clusters, originals, number, taken)
+            if number in originals.problems or not _write(
+                folder / target, originals, number, links
+            ):
+                missing[row.file] = originals.problems.get(number, "cannot be read")
+                target = ""
+            copies.append(target)
+        (folder / LABELS).write_bytes(_table(run.labels, copies))
+    return Exported(place, len(run.labels) - len(missing), missing)
+
+
+def _target(
+    row: LabelRow, n_clusters: int, originals: Originals, number: int, taken: set[str]
+) -> str:
+    """Where a copy goes, below the folder: never out of it, and never where another one is."""
+    parts = [part for part in PurePosixPath(row.file).parts if part not in ("..", "/", ".")]
+    name = "/".join(_NOT_IN_NAMES.sub("_", part) for part in parts) or "picture"
+    if not originals.has_file(number):
+        name += ".png"
+    folder = f"cluster-{row.cluster:0{len(str(n_clusters - 1))}d}"
+    target, suffix = PurePosixPath(folder, name), PurePosixPath(name).suffix
+    again = 1
+    while str(target).lower() in taken:  # some file systems do not tell cases apart
+        again += 1
+        target = target.with_name(f"{PurePosixPath(name).stem}-{again}{suffix}")
+    taken.add(str(target).lower())
+    return str(target)
+
+
+def _write(path: Path, originals: Originals, number: int, links: bool) -> bool:
+    """Write one original; False if it cannot be read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = originals.path(number)
+    if links and source is not None:
+        os.symlink(source.resolve(), path)
+        return True
+    if not originals.has_file(number):
+        write_picture(path, _unit_range(originals.read(number, LARGEST_SIDE)))
+        return True
+    content = originals.content(number)
+    if content is None:
+        return False
+    path.write_bytes(content)
+    return True
+
+
+def _unit_range(picture: Array) -> Array:
+    """A picture with values from 0 to 1; those of arrays are so already, unless they are signed."""
+    if picture.dtype == np.uint8:
+        return picture / np.float32(255)
+    low, high = float(picture.min()), float(picture.max())
+    if low >= 0 and high <= 1:
+        return picture
+    return (picture - low) / max(high - low, 1e-9)
+
+
+def _table(rows: list[LabelRow], copies: list[str]) -> bytes:
+    """The labels, with the places of the copies."""
+    text = io.StringIO(newline="")
+    text.write(f"{HEADER},copy\n")
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    for row, copy in zip(rows, copies, strict=True):
+        writer.writerow((*row_cells(row), copy))
+    return text.getvalue().encode("utf-8", "surrogateescape")
