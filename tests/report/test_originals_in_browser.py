@@ -12,6 +12,7 @@ from scipy.io import wavfile
 
 from dikmeans import DIKMeans, Search
 from dikmeans.datasets import ImageSource
+from dikmeans.images import as_pictures
 from dikmeans.registration.appearance import carried_maps
 from dikmeans.report import write_report
 from dikmeans.runs import ArrayOriginals, find_originals
@@ -88,7 +89,7 @@ def test_the_browser_carries_originals_as_the_library_does(page, colored):
     _, model, images, originals = colored
     assert model.preprocessing_.moves
     alignments = model.align_assigned(images.images, model.assignment_)
-    pictures = images.images[:, None]
+    pictures, _ = as_pictures(images.images, model.image_shape_)
     maps = carried_maps(
         alignments.warp,
         alignments.parameters,

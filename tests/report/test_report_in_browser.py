@@ -162,7 +162,7 @@ def test_the_browser_inverts_warps_that_turn_a_picture_around(page, report):
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     parameters = warp.identity @ turn.T + rng.normal(0, 0.02, warp.identity.shape)
     _, radial, affine = warp.expansion(parameters)
-    packed = np.concatenate([radial, affine]).ravel().tolist()
+    packed = np.concatenate([radial, affine, np.eye(2)]).ravel().tolist()
     found = page.js("return [...inverseGrid(Float32Array.from(arguments[0]))]", packed)
     expected = inverse_grid(warp, parameters[None])[0]
     np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=0.02)

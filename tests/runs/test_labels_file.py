@@ -58,6 +58,7 @@ def test_costs_are_rounded_to_six_digits_and_prototypes_count_within_their_clust
         prototypes=np.array([3, 2, 0]),
         costs=np.array([1 / 3, 1.0, 2.0]),
         margins=np.array([2e6 / 3, 0.5, 0.25]),
+        orientations=np.zeros(3, np.int8),
         warps=None,
     )
     assert label_rows(["a", "b", "c"], assignment, np.array([0, 1, 2, 2])) == [

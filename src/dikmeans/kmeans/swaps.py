@@ -28,8 +28,9 @@ SPLIT_TOL = 1e-3
 # A swap is kept if it lowers the inertia by at least this share.
 MIN_GAIN = 1e-4
 # A trial is worth its time if the estimated gain makes up for this share of the estimated loss.
-# Both estimates are far too pessimistic: they ignore that the other centroids will adapt.
-WORTHWHILE = 0.2
+# Both estimates are far too pessimistic: they ignore that the other centroids will adapt. So the
+# first few trials after a swap that was kept may be long shots.
+WORTHWHILE, LONG_SHOT, N_LONG_SHOTS = 0.2, 0.05, 3
 MIN_MEMBERS = 4
 
 
@@ -188,11 +189,12 @@ def _best_prospect(
     losses: FloatArray, splits: dict[int, Split], failed: frozenset[tuple[int, int]]
 ) -> tuple[int, int] | None:
     """The most promising swap (drop, split) among those worth a trial."""
+    least = LONG_SHOT if len(failed) < N_LONG_SHOTS else WORTHWHILE
     pairs = [
         (split.gain - losses[drop], drop, k)
         for drop in range(len(losses))
         for k, split in splits.items()
-        if drop != k and (drop, k) not in failed and split.gain > WORTHWHILE * losses[drop]
+        if drop != k and (drop, k) not in failed and split.gain > least * losses[drop]
     ]
     return max(pairs)[1:] if pairs else None
 

@@ -258,7 +258,7 @@ def find_originals(
 def _array_originals(root: Path, images: ImageSet, source: ImageSource) -> Originals:
     """The arrays of a file before they were resized."""
     try:
-        full = ImageSource(str(root), source.split, {}, source.limit).load()
+        full = ImageSource(str(root), source.split, {"size": None}, source.limit).load()
     except (DikmeansError, OSError) as error:
         why = f"is not used: {error}"
         return ArrayOriginals(images.images, dict.fromkeys(range(len(images)), why))

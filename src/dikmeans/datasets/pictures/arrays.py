@@ -137,6 +137,7 @@ def load_arrays(
         options={"size": images.shape[1:3]}
         | ({"stretch": True} if stretch else {})
         | ({"invert": True} if invert else {}),
+        frame="stretch" if stretch else "fit",
     )
 
 
