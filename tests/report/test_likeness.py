@@ -15,7 +15,7 @@ from dikmeans import DIKMeans, Search, pairwise_cost
 from dikmeans.datasets import ImageSet
 from dikmeans.report import write_report
 from dikmeans.report.likeness import compare_clusters
-from dikmeans.report.payload import COMPARED_BUDGET, label_word
+from dikmeans.report.payload import COMPARED_BUDGET
 from dikmeans.report.sprites import make_sheets, signed_colors, tone_of
 from dikmeans.report.thumbnails import (
     BUDGET,
@@ -114,15 +114,6 @@ def test_means_beside_those_of_the_model_are_plain_means(fitted):
     means = unaligned_means(cells, labels, 4, np.zeros((60, 2)), (28, 28))
     np.testing.assert_allclose(means[1], cells[20:40].mean(axis=0), atol=1)
     assert not means[3].any()  # a cluster without members
-
-
-def test_labels_are_folders_if_they_are_names_of_folders(digits_by_class):
-    X = digits_by_class[:2, :2].reshape(-1, 28, 28)
-    labels = np.array([0, 0, 1, 1])
-    names = ("a/1.png", "a/2.png", "b/1.png", "b/x/2.png")
-    assert label_word(ImageSet(X, labels, ("a", "b"), names, CARD)) == "folder"
-    assert label_word(ImageSet(X, labels, ("a", "c"), names, CARD)) == "label"
-    assert label_word(ImageSet(X, labels, ("a", "b"), ("1", "2", "3", "4"), CARD)) == "label"
 
 
 def test_one_label_for_all_pictures_is_not_shown(fitted, tmp_path):

@@ -91,18 +91,9 @@ def pack(
         "problems": _problems(originals, image_set),
         "links": _links(originals, contents.shown) if links else None,
         "listing": _listing(contents, image_set),
-        "labelWord": label_word(image_set),
+        "labelWord": "folder" if image_set.label_source == "folders" else "label",
+        "kind": image_set.kind,
     }
-
-
-def label_word(image_set: ImageSet) -> str:
-    """What the labels of pictures are called: folders, if they are names of folders."""
-    if image_set.labels is None:
-        return "label"
-    folders = (name.split("/")[0] if "/" in name else None for name in image_set.names)
-    classes = (image_set.class_names[label] for label in image_set.labels)
-    are_folders = all(folder == name for folder, name in zip(folders, classes, strict=True))
-    return "folder" if are_folders else "label"
 
 
 def _originals(contents: ReportContents) -> JSON | None:

@@ -32,6 +32,8 @@ def write_pictures(path: Path, images: ImageSet) -> bool:
         "class_names": list(images.class_names),
         "card": asdict(images.card),
         "frame": images.frame,
+        "kind": images.kind,
+        "label_source": images.label_source,
     }
     write_tensor_file(path, FORMAT, VERSION, header, tensors)
     return True
@@ -52,7 +54,17 @@ def read_pictures(path: Path, names: tuple[str, ...]) -> ImageSet:
             images = images / np.float32(255)
         frame: Frame = "fit" if header["frame"] == "fit" else "stretch"
         class_names, card = tuple(map(str, header["class_names"])), Card(**header["card"])
-        return ImageSet(images, tensors.get("labels"), class_names, names, card, frame)
+        source = header["label_source"]
+        return ImageSet(
+            images,
+            tensors.get("labels"),
+            class_names,
+            names,
+            card,
+            label_source=None if source is None else str(source),
+            kind="sound" if header["kind"] == "sound" else "picture",
+            frame=frame,
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise TensorFileError(
             path, f"it does not hold the pictures of the run ({error})"

@@ -59,7 +59,7 @@ function showCluster(k) {
     click: () => showMembersOf(prototype === chosen ? null : prototype),
   },
     prototypeCanvas(prototype, "large", prototypeName(prototype)),
-    el("small", {}, plural(DATA.prototypes.size[prototype], "picture")));
+    el("small", {}, plural(DATA.prototypes.size[prototype], KIND)));
   const sort = el("select", { id: "sort", change: () => { sortBy = sort.value; fillWall(); } },
     ...Object.entries(SORTS).map(([key, [name]]) =>
       el("option", { value: key, selected: key === sortBy }, name)));
@@ -113,7 +113,7 @@ function clusterSummary(cluster, nPrototypes) {
   if (!cluster.size)
     return "No picture is nearest to this centroid: there are fewer shapes than clusters.";
   const divided = nPrototypes > 1 ? ` around ${nPrototypes} prototypes` : "";
-  return `${plural(cluster.size, "picture")}${divided}, mean cost ${percent(cluster.cost)}.`;
+  return `${plural(cluster.size, KIND)}${divided}, mean cost ${percent(cluster.cost)}.`;
 }
 
 // What the centroid is made of, where it is not the mean of the originals.

@@ -58,6 +58,7 @@ const costTo = (slot, k) => COSTS[slot * K + k];
 const marginOf = (slot) =>
   K > 1 ? CANDIDATES[1].cost[slot] - CANDIDATES[0].cost[slot] : Infinity;
 const ALL_SLOTS = Array.from({ length: N }, (_, slot) => slot);
+const KIND = DATA.kind; // what the files are: "picture" or "sound"
 const LABEL_WORD = DATA.labelWord;
 const LABEL_WORDS = `${LABEL_WORD}s`;
 

@@ -38,7 +38,7 @@ function showDoubtful() {
   const close = ALL_SLOTS.filter(isClose).length;
   listView({
     title: "Doubtful pictures",
-    lead: `${plural(close, "picture")} of ${count(N)} could nearly as well be in another cluster.`,
+    lead: `${plural(close, KIND)} of ${count(N)} could nearly as well be in another cluster.`,
     explanation: ["Over all clusters, the closest decisions first. The arrow names the second-best "
       + "cluster and how much more it would cost. ", why("margin")],
     slots, chip: "second", file: "doubtful.csv",
@@ -66,9 +66,9 @@ function showSearch() {
   const hidden = rows.filter((row) => row.slot === undefined);
   listView({
     title: `“${query}”`,
-    lead: `${plural(rows.length, "picture")} with these letters in the file name.`,
+    lead: `${plural(rows.length, KIND)} with these letters in the file name.`,
     explanation: hidden.length
-      ? [`${plural(slots.length, "picture")} of them can be shown. `] : ["Best match by name."],
+      ? [`${plural(slots.length, KIND)} of them can be shown. `] : ["Best match by name."],
     slots, chip: "own", file: "found.csv", rows: () => rows,
   });
   const line = (row) => el("li", {},

@@ -62,7 +62,7 @@ function showMap() {
       el("p", { class: "lead" }, DATA.warp === "none"
         ? "Similar pictures lie close together."
         : "Pictures that are similar after alignment lie close together."),
-      note(`${plural(N, "picture")}. Neighbors are similar, but distances between distant groups `
+      note(`${plural(N, KIND)}. Neighbors are similar, but distances between distant groups `
         + "mean little, and the axes have no meaning. ", why("map"),
         DATA.warp !== "none" && " Each picture is aligned with its own cluster, so the map shows "
         + "the clusters more separate than the pictures are. ",
@@ -392,7 +392,7 @@ function selectionList(clear) {
   const fill = () => {
     const selected = slots(), rest = selected.length - MAX_SELECTED_SHOWN;
     element.hidden = selected.length === 0;
-    title.textContent = `${plural(selected.length, "picture")} selected`;
+    title.textContent = `${plural(selected.length, KIND)} selected`;
     copied.textContent = "";
     names.value = selected.map((slot) => nameLine(nameOf(slot))).join("\n");
     wall.replaceChildren(...selected.slice(0, MAX_SELECTED_SHOWN).map(tile));

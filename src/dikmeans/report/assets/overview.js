@@ -13,7 +13,7 @@ function showOverview() {
     el("section", { class: "intro" },
       el("h1", {}, DATA.title),
       el("p", { class: "lead" },
-        `${plural(DATA.total, "picture")} in ${plural(K, "cluster")}, found without looking at any `
+        `${plural(DATA.total, KIND)} in ${plural(K, "cluster")}, found without looking at any `
         + `${LABEL_WORDS}. ${INTRO[DATA.warp]}`),
       sampleNote(), problemNote(),
       DATA.averaged && note("These pictures have neither one nor three channels; the mean of "
@@ -112,7 +112,7 @@ function clusterCard(cluster, k, highest) {
       majority !== null
         && el("span", { class: "chip", title: GLOSSARY.majority[1] }, majority)),
     el("span", { class: "meta" }, cluster.size
-      ? `${plural(cluster.size, "picture")}${prototypes}, cost ${percent(cluster.cost)}`
+      ? `${plural(cluster.size, KIND)}${prototypes}, cost ${percent(cluster.cost)}`
       : "empty: no picture is nearest to it"),
     cluster.size > 0
       && costBar(cluster.cost, cluster.bending, highest, `mean cost ${percent(cluster.cost)}`));
