@@ -18,11 +18,16 @@ from tests.helpers import quick
 
 
 def expected_failures(estimator: DIKMeans) -> dict[str, str]:
-    return {
+    failures = {
         "check_sample_weight_equivalence_on_dense_data": (
             "k-means++ draws other seeds when rows are repeated, as in scikit-learn's KMeans"
         )
     }
+    if estimator.intensity == "affine":
+        failures["check_clustering"] = (
+            "its blobs of two features differ by gain and offset alone, which do not count"
+        )
+    return failures
 
 
 @pytest.mark.filterwarnings("ignore:Only .* clusters have members")  # as KMeans warns, of copies
@@ -127,7 +132,7 @@ def test_callbacks_see_every_iteration_and_may_stop_the_fit(real_digits):
         def teardown(self, estimator, context): ...
 
     watcher = Watcher(stop_after=10**6)
-    model = DIKMeans(3, random_state=0).set_callbacks(watcher).fit(X[:60])
+    model = DIKMeans(3, n_init=1, random_state=0).set_callbacks(watcher).fit(X[:60])
     assert watcher.ended == len(model.history_.iterations)
 
     stopper = Watcher(stop_after=2)
