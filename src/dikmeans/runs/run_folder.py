@@ -182,7 +182,9 @@ def write_run(
         "interrupted": interrupted,
         "parameters": encode_parameters(model),
         "inertia": float(model.inertia_),
-        "sizes": np.bincount(model.labels_, minlength=model.n_clusters).tolist(),
+        "sizes": np.bincount(
+            model.labels_[model.labels_ >= 0], minlength=model.n_clusters
+        ).tolist(),
         "history": asdict(model.history_),
         "input": {
             **source.to_json(),
