@@ -1100,6 +1100,11 @@ class DIKMeans(
             self.__dict__ = before
             raise
 
+    def preprocess(self, X: Any) -> FloatArray:
+        """Images as they are compared: preprocessed, of shape (N, channels, rows, columns)."""
+        with self._open_new(X) as dataset:
+            return dataset.local().images
+
     def _prototype_pictures(self) -> FloatArray:
         flat = self.prototypes_.reshape(len(self.prototypes_), -1)
         return to_channels_first(flat, self.compared_shape_)

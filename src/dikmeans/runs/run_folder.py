@@ -6,6 +6,7 @@
       centroids/          the prototypes as pictures, numbered by cluster
       run.json            parameters, versions, history, and where the images came from
       report.html         the report, once it was made
+      refinement.json     what a refinement has changed, if the run was made by one
 
 A run appears whole or not at all: it is written under another name beside its place, flushed to the
 disk, then renamed. A run that is replaced stays until the new one is complete. Reading checks every
@@ -44,7 +45,8 @@ from dikmeans.runs.picture_file import require_pillow, write_picture
 FORMAT, VERSION = "dikmeans-run", 1
 MODEL, LABELS, CENTROIDS = "model.safetensors", "labels.csv", "centroids"
 INFO, REPORT = "run.json", "report.html"
-_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT}
+REFINEMENT = "refinement.json"
+_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT, REFINEMENT}
 _LIBRARIES = ("dikmeans", "numpy", "scipy", "scikit-learn", "numba")
 
 
