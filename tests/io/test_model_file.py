@@ -82,7 +82,7 @@ def test_every_parameter_comes_back(real_digits, tmp_path, parameters):
 
 
 def test_a_file_names_its_format_and_version(path):
-    assert (FORMAT, VERSION) == ("dikmeans-model", 2)
+    assert (FORMAT, VERSION) == ("dikmeans-model", 3)
     header, tensors = read_tensor_file(path, FORMAT, VERSION, "model")
     assert header["version"] == 2
     assert {"prototypes", "prototype_clusters", "assignment.labels", "assignment.warps"} <= set(
