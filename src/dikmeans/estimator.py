@@ -902,13 +902,15 @@ class DIKMeans(
             return np.reshape(X[number], self.image_shape_)
 
         def maps(numbers: IntArray) -> CarriedMaps:
-            return self._maps(X, assignment, numbers)
+            return self.maps_to_prototypes(X, assignment, numbers)
 
         read = _reader(own if originals is None else originals, len(assignment.labels))
         members = best_members(assignment.prototypes, assignment.costs, n_prototypes, max_members)
         return average_members(members, maps, read, size, frame, self.n_jobs)
 
-    def _maps(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
+    def maps_to_prototypes(
+        self, X: Any, assignment: Assignment, numbers: IntArray
+    ) -> CarriedMaps:
         """Where some of the images are read to bring them into the frames of their prototypes."""
         if len(assignment.labels) != len(X):
             raise ValueError(

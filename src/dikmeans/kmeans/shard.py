@@ -145,6 +145,10 @@ class Assignment(NamedTuple):
         """With the label -1 for outliers; which prototype is nearest stays known."""
         return self._replace(labels=np.where(outliers, np.int32(REJECTED), self.labels))
 
+    def subset(self, numbers: IntArray) -> Assignment:
+        """The assignment of some of the images."""
+        return Assignment(*(None if part is None else part[numbers] for part in self))
+
     @classmethod
     def join(cls, parts: Sequence[Assignment]) -> Assignment:
         """One assignment from those of consecutive images."""

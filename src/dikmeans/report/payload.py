@@ -189,8 +189,10 @@ def _clusters(contents: ReportContents) -> list[JSON]:
     sizes = np.bincount(labels, minlength=n_clusters)
     mean_costs = cluster_means(contents.assignment.costs, labels, n_clusters)
     return [
-        {"size": int(size), "cost": _number(cost), "bending": _number(bending)}
-        for size, cost, bending in zip(sizes, mean_costs, contents.mean_bending, strict=True)
+        {"size": int(size), "cost": _number(cost), "bending": _number(bending), "name": name}
+        for size, cost, bending, name in zip(
+            sizes, mean_costs, contents.mean_bending, contents.names, strict=True
+        )
     ]
 
 

@@ -34,6 +34,8 @@ function showMap() {
     nSelections++;
     map.draw();
     list.fill();
+    // for a page that this one is embedded in
+    dispatchEvent(new CustomEvent("selectpictures", { detail: [...selection].map(indexOf) }));
   };
   const announce = (slot) => { live.textContent = `${nameOf(slot)}, ${describe(slot)}`; };
   const map = makeMap({ hover, select, announce });
