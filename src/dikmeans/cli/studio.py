@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -57,9 +58,11 @@ def studio(
 
         opened_studio = open_studio(place, moved_to)
         try:
-            serve(opened_studio, port, opened)
+            with contextlib.suppress(KeyboardInterrupt):  # the way to stop it, not an error
+                serve(opened_studio, port, opened)
         finally:
             opened_studio.close()
+        say("stopped.")
 
 
 def _fitted(path: Path, clusters: int | None, *, quiet: bool) -> Path:

@@ -10,6 +10,8 @@ from dikmeans._typing import JSON, FloatArray, IntArray
 from dikmeans.studio.session import Session, View
 
 MAX_PAGE = 500
+# A decision is close if the next-best cluster costs less than so much more; as in the report.
+CLOSE = 0.25
 OUTLIERS, ALL = "outliers", "all"
 
 
@@ -48,7 +50,7 @@ def doubtful(session: Session, view: View) -> IntArray:
     free = np.flatnonzero(~view.state.decided & (view.state.labels >= 0))
     margins = _margins(session)
     order = free[np.argsort(margins[free], kind="stable")]
-    return order[np.isfinite(margins[order])]
+    return order[margins[order] < CLOSE]
 
 
 def page_json(session: Session, view: View, numbers: IntArray) -> list[JSON]:

@@ -88,7 +88,7 @@ function showMap() {
 
 function describe(slot) {
   const label = DATA.classes ? `, ${LABEL_WORD} ${className(classOf(slot))}` : "";
-  return `cluster ${LABELS[slot]}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
+  return `${inText(LABELS[slot])}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
 
 let costRange = null;

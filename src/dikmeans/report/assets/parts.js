@@ -49,6 +49,7 @@ function majorityText(k) {
 }
 // As a person has named it, or by its number.
 const shortName = (k) => DATA.clusters[k].name ?? `Cluster ${k}`;
+const inText = (k) => DATA.clusters[k].name ?? `cluster ${k}`;
 function clusterName(k) {
   const majority = majorityText(k);
   return majority === null ? shortName(k) : `${shortName(k)} · ${majority}`;
@@ -214,7 +215,7 @@ const playButton = (slot) => el("button", {
 }, "▶");
 
 function clusterChip(sign, k, margin) {
-  const title = sign === "in" ? `in cluster ${k}` : `nearly in cluster ${k}, ${margin}`;
+  const title = sign === "in" ? `in ${inText(k)}` : `nearly in ${inText(k)}, ${margin}`;
   return el("span", { class: "close", title, "data-cluster": k }, sign, centroidCanvas(k), margin);
 }
 

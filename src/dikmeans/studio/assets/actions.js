@@ -10,7 +10,10 @@ async function edit(edits, said) {
   return true;
 }
 const step = (path) => attempt(async () => adopt(await post(path, { revision: STATE.revision })));
-const undo = () => step("/api/undo");
+const undo = () => {
+  skipped.clear();
+  return step("/api/undo");
+};
 const redo = () => step("/api/redo");
 
 // -- selected pictures ----------------------------------------------------------------------------

@@ -144,8 +144,8 @@ async function showPicture(number) {
   const known = await attempt(() => request(`/api/pictures/${number}`));
   if (!known || current.number !== number || current.view !== "picture") return;
   const choice = ({ cluster: id, cost }) => el("button", {
-    type: "button", class: "choice-cluster", "data-cluster": id, disabled: id === known.cluster,
-    click: () => moveTo([number], id),
+    type: "button", class: `choice-cluster${id === known.cluster ? " here" : ""}`, "data-cluster": id,
+    disabled: id === known.cluster, click: () => moveTo([number], id),
   }, face(clusterOf(id), 96), el("span", {}, titleOf(id)), el("small", {}, asPercent(cost)));
   MAIN.append(
     el("p", { class: "crumbs" }, known.cluster === null
@@ -183,17 +183,18 @@ async function showSimilar(number) {
 
 // -- doubtful pictures ----------------------------------------------------------------------------
 
+// Always from the head of the queue, so they stay its first ones until an edit is undone.
 const skipped = new Set();
 let queue = [];
 async function showDoubtful() {
-  const answer = await attempt(() => request(`/api/doubtful?offset=${skipped.size && Math.min(skipped.size, STATE.nPictures)}&limit=8`));
+  const answer = await attempt(() => request(`/api/doubtful?offset=${skipped.size}&limit=8`));
   if (!answer || current.view !== "doubtful") return;
   queue = answer.pictures.filter((known) => !skipped.has(known.number));
   const left = Math.max(0, answer.total - skipped.size);
   MAIN.replaceChildren(el("section", { class: "intro" },
     el("h1", {}, "Doubtful pictures"),
     el("p", { class: "lead" }, left
-      ? `${plural(left, "picture")} that you have not decided on, the closest decisions first.`
+      ? `${plural(left, "picture")} could nearly as well be in another cluster; the closest first.`
       : "Nothing is left to decide."),
     note("Keys: ", el("kbd", {}, "1"), " ", el("kbd", {}, "2"), " ", el("kbd", {}, "3"),
       " for a cluster, ", el("kbd", {}, "x"), " for none, ", el("kbd", {}, "s"), " to skip, ",
