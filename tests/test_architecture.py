@@ -31,6 +31,7 @@ LAYERS = [
     ["runs", "plot"],
     ["edits"],
     ["report"],
+    ["studio"],
     ["demo"],
     ["cli"],
     ["paper"],
@@ -52,6 +53,8 @@ OPTIONAL = {
     "PIL": set(),
     "soundfile": set(),
     "pooch": set(),
+    "starlette": {"studio"},
+    "uvicorn": {"studio"},
     "mlxtend": set(),
 }
 

@@ -85,7 +85,8 @@ class TestRefused:
         assert client.post("/api/edits", json=RENAME, headers={"host": host}).status_code == 403
 
     @pytest.mark.parametrize(
-        "origin", ["http://evil.example", "null", "http://127.0.0.1:80", f"https://127.0.0.1:{PORT}"]
+        "origin",
+        ["http://evil.example", "null", "http://127.0.0.1:80", f"https://127.0.0.1:{PORT}"],
     )
     def test_another_origin_is_refused_even_with_the_token(self, client, origin):
         assert client.get("/api/state", headers={"origin": origin}).status_code == 403
@@ -115,7 +116,16 @@ class TestRefused:
 
     @pytest.mark.parametrize(
         "body",
-        [b"{", b"[]", b"1", b"null", b"\xff\xfe", b"[" * 100_000, b'{"edits": []}', b'{"edits": [1]}'],
+        [
+            b"{",
+            b"[]",
+            b"1",
+            b"null",
+            b"\xff\xfe",
+            b"[" * 100_000,
+            b'{"edits": []}',
+            b'{"edits": [1]}',
+        ],
     )
     def test_a_malformed_body_is_refused(self, client, body):
         json_type = {"content-type": "application/json"}
@@ -163,7 +173,8 @@ class TestRefused:
         assert answer.json()["error"]
 
     @pytest.mark.parametrize(
-        "query", ["offset=-1", "limit=0", "limit=501", "limit=9e9", "sort=x", "group=c99", "offset=²"]
+        "query",
+        ["offset=-1", "limit=0", "limit=501", "limit=9e9", "sort=x", "group=c99", "offset=²"],
     )
     def test_a_page_that_does_not_exist_is_refused(self, client, query):
         assert client.get(f"/api/members?{query}").status_code == 400
@@ -200,7 +211,9 @@ class TestRefused:
         assert answer.status_code == 400
         assert answer.json()["error"]
 
-    @pytest.mark.parametrize("table", [b"\xff\xff\xff", b"a,b\n1,2\n", b"only a header\n", b"a,b\n1\n"])
+    @pytest.mark.parametrize(
+        "table", [b"\xff\xff\xff", b"a,b\n1,2\n", b"only a header\n", b"a,b\n1\n"]
+    )
     def test_a_table_that_names_no_pictures_is_refused(self, client, table):
         assert client.post("/api/table", content=table).status_code == 400
 

@@ -147,7 +147,14 @@ class Assignment(NamedTuple):
 
     def subset(self, numbers: IntArray) -> Assignment:
         """The assignment of some of the images."""
-        return Assignment(*(None if part is None else part[numbers] for part in self))
+        return Assignment(
+            self.labels[numbers],
+            self.prototypes[numbers],
+            self.costs[numbers],
+            self.margins[numbers],
+            self.orientations[numbers],
+            None if self.warps is None else self.warps[numbers],
+        )
 
     @classmethod
     def join(cls, parts: Sequence[Assignment]) -> Assignment:

@@ -116,9 +116,7 @@ def _cluster_folder(cluster: int, n_clusters: int) -> str:
     return f"cluster-{cluster:0{len(str(n_clusters - 1))}d}" if cluster >= 0 else OUTLIERS
 
 
-def _target(
-    row: LabelRow, folder: str, originals: Originals, number: int, taken: set[str]
-) -> str:
+def _target(row: LabelRow, folder: str, originals: Originals, number: int, taken: set[str]) -> str:
     """Where a copy goes, below the folder: never out of it, and never where another one is."""
     parts = [part for part in PurePosixPath(row.file).parts if part not in ("..", "/", ".")]
     name = "/".join(_NOT_IN_NAMES.sub("_", part) for part in parts) or "picture"

@@ -45,14 +45,14 @@ class Originals(Protocol):
     frame : {"stretch", "fit"}
         How the images were made from them.
     problems : dict of int to str
-        Numbers of the images whose original is not used, and why; continues a sentence that begins
-        with its name.
+        Why some originals are not used; continues a sentence that begins with the name.
     """
 
     frame: Frame
 
     @property
-    def problems(self) -> dict[int, str]: ...
+    def problems(self) -> dict[int, str]:
+        """Numbers of the images whose original is not used, and why."""
 
     def __len__(self) -> int: ...
 

@@ -99,7 +99,7 @@ class Gate:
         cookies: SimpleCookie = SimpleCookie()
         try:
             cookies.load(headers.get("cookie", ""))
-        except Exception:  # noqa: BLE001 -- whatever it is, it is not ours
+        except Exception:
             return ""
         return cookies[self._cookie].value if self._cookie in cookies else ""
 

@@ -28,7 +28,9 @@ def merge_candidates(session: Session, view: View, identity: str) -> list[JSON]:
             continue
         theirs = {int(former[p]) for p in other.prototypes}
         pairs = [(a, b) for a in own for b in theirs if likeness is not None]
-        cost = min((_cost(likeness.costs, a, b) for a, b in pairs), default=None) if likeness else None
+        cost = (
+            min((_cost(likeness.costs, a, b) for a, b in pairs), default=None) if likeness else None
+        )
         candidates.append({"cluster": other.id, "cost": cost})
     return sorted(candidates, key=lambda one: np.inf if one["cost"] is None else one["cost"])
 
@@ -52,9 +54,7 @@ def similar_pictures(session: Session, number: int) -> list[JSON]:
     fits = align_images(measure, pictures, measure.bank(target), n_jobs=session.model.n_jobs)
     costs = fits.costs[:, 0]
     order = np.argsort(costs, kind="stable")[:FOUND]
-    return [
-        {"number": int(shortlist[i]), "cost": float(costs[i] / session.energy)} for i in order
-    ]
+    return [{"number": int(shortlist[i]), "cost": float(costs[i] / session.energy)} for i in order]
 
 
 def _shortlist(session: Session, number: int) -> IntArray:

@@ -61,7 +61,9 @@ def page_json(session: Session, view: View, numbers: IntArray) -> list[JSON]:
         {
             "number": number,
             "file": names[number].encode("utf-8", "replace").decode(),
-            "cluster": state.clusters[place].id if (place := int(state.labels[number])) >= 0 else None,
+            "cluster": state.clusters[place].id
+            if (place := int(state.labels[number])) >= 0
+            else None,
             "decided": bool(state.decided[number]),
             "cost": float(assignment.costs[number] / energy),
             "margin": _finite(float(assignment.margins[number] / energy)),

@@ -22,7 +22,7 @@ MAX_PAGES = 8
 
 
 class Newcomers:
-    """The pictures that were dropped, for as long as the studio runs: nothing is added to the run."""
+    """The pictures that were dropped, while the studio runs: nothing is added to the run."""
 
     def __init__(self) -> None:
         self._pages: OrderedDict[int, str] = OrderedDict()

@@ -140,7 +140,5 @@ def comparison_json(session: Session, view: View, refined: RefinedRun) -> JSON:
             for n in moved[:MAX_MOVED_SHOWN]
         ],
         "flows": changes["moved"],
-        "resisted": [
-            {**one, "number": numbers[one["file"]]} for one in changes["resisted"]
-        ],
+        "resisted": [{**one, "number": numbers[one["file"]]} for one in changes["resisted"]],
     }

@@ -51,9 +51,7 @@ def map_page(session: Session, view: View, max_pictures: int, tell: ReportProgre
         baseline=False, portraits=session.portraits, names=session.titles_of_model(view)
     )
     assignment = session.model.assignment_
-    return _page(
-        session, session.images, session.originals, assignment, max_pictures, extent, tell
-    )
+    return _page(session, session.images, session.originals, assignment, max_pictures, extent, tell)
 
 
 def _page(

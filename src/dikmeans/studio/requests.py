@@ -66,9 +66,7 @@ def posted(work: Callable[[JSON], object]) -> Callable[[Request], object]:
     return endpoint
 
 
-def integer(
-    given: Mapping[str, str], name: str, default: int, lowest: int, highest: int
-) -> int:
+def integer(given: Mapping[str, str], name: str, default: int, lowest: int, highest: int) -> int:
     """A whole number from the address of a request."""
     text = given.get(name)
     if text is None:

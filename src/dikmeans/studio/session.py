@@ -104,9 +104,7 @@ class Session:
             if revision is not None and revision != self.view.revision:
                 raise StaleError
             change()
-            self.view = View(
-                self.view.revision + 1, self._journal.state, self._journal.timeline
-            )
+            self.view = View(self.view.revision + 1, self._journal.state, self._journal.timeline)
             return self.view
 
     # -- what takes a while, computed once -----------------------------------------------------
@@ -134,9 +132,7 @@ class Session:
 
     @cached_property
     def _portraits(self) -> Portraits:
-        return make_portraits(
-            self.model, self.images, self.originals, largest_side=PORTRAIT_SIDE
-        )
+        return make_portraits(self.model, self.images, self.originals, largest_side=PORTRAIT_SIDE)
 
     @property
     def portraits(self) -> Portraits:
