@@ -28,7 +28,7 @@ def fitted_run(real_digits, tmp_path_factory) -> Path:
     X, y = real_digits
     folder = tmp_path_factory.mktemp("digits")
     (folder / "pictures").mkdir()
-    for place, i in enumerate(np.flatnonzero(np.isin(y, (3, 4, 7, 9)))[:100]):
+    for place, i in enumerate(np.flatnonzero(np.isin(y, (3, 4, 5, 9)))[:100]):
         name = HOSTILE if place == 0 else f"{y[i]}-{place:03d}.png"
         pixels = np.rint(255 * X[i]).astype(np.uint8)
         Image.fromarray(pixels).save(folder / "pictures" / name, "png")

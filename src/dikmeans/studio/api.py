@@ -27,7 +27,7 @@ from dikmeans.studio.exports import (
     sorted_folders,
 )
 from dikmeans.studio.gate import refuse
-from dikmeans.studio.likeness import merge_candidates, similar_pictures
+from dikmeans.studio.likeness import find_pair, merge_candidates, similar_pictures
 from dikmeans.studio.members import (
     MAX_PAGE,
     SORTS,
@@ -87,6 +87,7 @@ class Api:
             "/api/pictures/{number:int}/similar": self.similar,
             "/api/prototypes/{number:int}/image": self.prototype_image,
             "/api/clusters/{identity}/alike": self.alike,
+            "/api/likeness/{one:int}/{other:int}/image": self.pair_image,
             "/api/refit": self.comparison,
             "/api/refit/faces/{number:int}": self.refit_face,
             "/api/labels.csv": self.labels,
@@ -216,6 +217,14 @@ class Api:
         session = self.studio.session
         identity = request.path_params["identity"]
         return JSONAnswer({"candidates": merge_candidates(session, session.view, identity)})
+
+    def pair_image(self, request: Request) -> Response:
+        """One cluster of the model, deformed into the pose of another."""
+        clusters = request.path_params["one"], request.path_params["other"]
+        pair = find_pair(self.studio.session, *clusters)
+        if pair is None:
+            raise HTTPException(404, "These clusters are too far apart.")
+        return _image(self.studio.pictures.between(pair, _side(request)))
 
     # -- pages of the report -------------------------------------------------------------------
 

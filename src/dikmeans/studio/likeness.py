@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dikmeans._typing import JSON, FloatArray, IntArray
+from dikmeans._typing import JSON, IntArray
 from dikmeans.registration.batches import align_images
+from dikmeans.report.likeness import Likeness, Pair
 from dikmeans.studio.session import Session, View
 
 # So many pictures are compared with a given one under deformation; the rest by cheaper means.
@@ -18,33 +19,41 @@ def merge_candidates(session: Session, view: View, identity: str) -> list[JSON]:
 
     A cluster of chosen pictures has no prototypes yet, so nothing is known about it: it comes last.
     """
-    state, likeness = view.state, session.likeness
-    place = state.place_of(identity)
-    former = session.model.prototype_clusters_
-    own = {int(former[p]) for p in state.clusters[place].prototypes}
+    state, former = view.state, session.model.prototype_clusters_
+    own = {int(former[p]) for p in state.clusters[state.place_of(identity)].prototypes}
     candidates = []
     for other in state.clusters:
-        if other.id == identity:
-            continue
-        theirs = {int(former[p]) for p in other.prototypes}
-        pairs = [(a, b) for a in own for b in theirs if likeness is not None]
-        cost = (
-            min((_cost(likeness.costs, a, b) for a, b in pairs), default=None) if likeness else None
-        )
-        candidates.append({"cluster": other.id, "cost": cost})
+        if other.id != identity:
+            theirs = {int(former[p]) for p in other.prototypes}
+            candidates.append({"cluster": other.id, **_nearest(session, own, theirs)})
     return sorted(candidates, key=lambda one: np.inf if one["cost"] is None else one["cost"])
 
 
-def _cost(costs: FloatArray, a: int, b: int) -> float:
-    return 0.0 if a == b else float(costs[a, b])
+def _nearest(session: Session, own: set[int], theirs: set[int]) -> JSON:
+    """The cost between the nearest of some clusters of the model, and which they are."""
+    likeness: Likeness | None = session.likeness
+    if own & theirs:  # parts of one cluster of the model
+        return {"cost": 0.0, "pair": None}
+    if likeness is None or not own or not theirs:
+        return {"cost": None, "pair": None}
+    cost, a, b = min((float(likeness.costs[a, b]), a, b) for a in own for b in theirs)
+    return {"cost": cost, "pair": [a, b] if find_pair(session, a, b) else None}
+
+
+def find_pair(session: Session, a: int, b: int) -> Pair | None:
+    """How one cluster of the model is deformed into another; None if they are far apart."""
+    clusters = session.model.prototype_clusters_
+    for pair in () if session.likeness is None else session.likeness.pairs:
+        if {int(clusters[pair.target]), int(clusters[pair.warped])} == {a, b}:
+            return pair
+    return None
 
 
 def similar_pictures(session: Session, number: int) -> list[JSON]:
     """Pictures like a given one, the most alike first.
 
     The picture takes the place of a centroid, and others are compared with it as pictures are with
-    centroids. That would take long for a large collection, so only a shortlist is: the pictures
-    that are nearest once each is in the pose of its prototype.
+    centroids. That would take long for a large collection, so only a shortlist is compared so.
     """
     shortlist = _shortlist(session, number)
     measure = session.model.measure_.build(session.model.compared_shape_)
@@ -54,7 +63,9 @@ def similar_pictures(session: Session, number: int) -> list[JSON]:
     fits = align_images(measure, pictures, measure.bank(target), n_jobs=session.model.n_jobs)
     costs = fits.costs[:, 0]
     order = np.argsort(costs, kind="stable")[:FOUND]
-    return [{"number": int(shortlist[i]), "cost": float(costs[i] / session.energy)} for i in order]
+    return [
+        {"number": int(shortlist[i]), "cost": float(costs[i] / session.energy)} for i in order
+    ]
 
 
 def _shortlist(session: Session, number: int) -> IntArray:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dikmeans._typing import Array
-from dikmeans.registration.appearance import default_size
+from dikmeans.registration.appearance import carried_maps, default_size
+from dikmeans.report.likeness import Pair
 from dikmeans.report.sprites import tone_of, viewable
 from dikmeans.report.thumbnails import OriginalTone, original_tone
 from dikmeans.studio.session import Session
@@ -51,6 +52,23 @@ class PictureMaker:
         """What a prototype looks like."""
         return self._kept(("portrait", number, side), self._portrait)
 
+    def between(self, pair: Pair, side: int) -> Encoded:
+        """The portrait of one cluster, deformed into the pose of another."""
+        model = self._session.model
+        warp = model.measure_.build(model.compared_shape_).warp
+        maps = carried_maps(
+            warp,
+            pair.parameters[None],
+            model.measure_.direction,
+            np.zeros((1, 2)),
+            pair.orientation[None],
+        )
+        picture = self._portrait_colors(pair.target)
+        flat = picture if picture.ndim == 3 else picture[..., None]
+        size = (flat.shape[0], flat.shape[1])
+        carried = maps.carry(0, flat.astype(np.float32), size, "stretch")
+        return encode(np.clip(np.rint(carried), 0, 255).astype(np.uint8), side)
+
     def _kept(self, key: tuple[str, int, int], make: Callable[[int, int], Encoded]) -> Encoded:
         with self._lock:
             if key in self._cache:
@@ -84,14 +102,18 @@ class PictureMaker:
         return encode(colors if colors.shape[2] == 3 else colors[..., 0], side)
 
     def _portrait(self, prototype: int, side: int) -> Encoded:
+        return encode(self._portrait_colors(prototype), side)
+
+    def _portrait_colors(self, prototype: int) -> Array:
+        """The portrait of a prototype as bytes (H, W[, 3])."""
         portraits = self._session.portraits
         picture = portraits.pictures[prototype]
         if np.isnan(picture).any():  # it has no members
             compared = viewable(self._session.model.prototypes_[prototype][None])
-            return encode(tone_of(compared).to_bytes(compared)[0], side)
+            return tone_of(compared).to_bytes(compared)[0]
         if portraits.from_bytes:
-            return encode(np.clip(np.rint(picture), 0, 255).astype(np.uint8), side)
-        return encode(self._tone.colors(picture), side)
+            return np.clip(np.rint(picture), 0, 255).astype(np.uint8)
+        return self._tone.colors(picture)
 
 
 def encode(picture: Array, side: int) -> Encoded:

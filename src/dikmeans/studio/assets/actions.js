@@ -76,11 +76,13 @@ function chooseCluster(title, candidates, explanation = null) {
   const dialog = byId("choose");
   return new Promise((resolve) => {
     const finish = (id) => { dialog.onclose = null; dialog.close(); resolve(id); };
-    const choice = ({ cluster: id, cost }) => el("button", {
+    const choice = ({ cluster: id, cost, pair }) => el("button", {
       type: "button", class: "choice-cluster", "data-cluster": id, click: () => finish(id),
     }, face(clusterOf(id)), el("span", {}, titleOf(id)),
       el("small", {}, cost === null || cost === undefined
-        ? plural(clusterOf(id).size, "picture") : `${asPercent(cost, 0)} apart`));
+        ? plural(clusterOf(id).size, "picture") : `${asPercent(cost, 0)} apart`),
+      pair && el("span", { class: "between" },
+        picture(`/api/likeness/${pair.join("/")}/image?v=${STATE.epoch}`), "one deformed into the other"));
     const find = el("input", {
       type: "search", placeholder: "Type a name", "aria-label": "Find a cluster by its name",
       input: () => {
@@ -187,12 +189,16 @@ function showProgress() {
   byId("refit").disabled = !bar.hidden || refit?.phase === "done";
   byId("nav-compare").hidden = refit?.phase !== "done";
   if (bar.hidden) return;
-  const meter = el("progress", refit.of ? { max: refit.of, value: refit.iteration } : {});
-  bar.replaceChildren(
-    el("span", {}, refit.of
-      ? `Fitting again: iteration ${refit.iteration}, ${plural(refit.moved, "picture")} moved`
-      : "Fitting again: preparing"),
-    meter, el("button", { type: "button", id: "cancel", click: cancelRefit }, "Cancel"));
+  // the button stays the same one: whoever is about to click it finds it
+  if (!bar.children.length)
+    bar.append(el("span"), el("progress"),
+      el("button", { type: "button", id: "cancel", click: cancelRefit }, "Cancel"));
+  const [text, meter] = bar.children;
+  text.textContent = refit.of
+    ? `Fitting again: iteration ${refit.iteration}, ${plural(refit.moved, "picture")} moved`
+    : "Fitting again: preparing";
+  if (refit.of) Object.assign(meter, { max: refit.of, value: refit.iteration });
+  else meter.removeAttribute("value");
 }
 const REFIT_ENDS = {
   running: () => {},

@@ -35,6 +35,7 @@ function parseHash() {
 let shownHash = null;
 function route() {
   const isSame = shownHash === location.hash, top = scrollY;
+  if (!isSame) for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   leaveView();
   leaveView = () => {};
   if (!isSame) clearSelection();

@@ -164,6 +164,8 @@ async function showPicture(number) {
     reportFrame(`/frame/pictures/${number}#picture-0`, STATE.modelIds));
 }
 
+const whereLine = (text) => el("span", { class: "where", title: text }, text);
+
 async function showSimilar(number) {
   const heading = el("p", { class: "lead" }, "Comparing …");
   const holder = el("div", {});
@@ -178,7 +180,7 @@ async function showSimilar(number) {
   heading.textContent = "Over the whole collection, the most alike first; in percent, what does not "
     + "fit once one is deformed into the other.";
   holder.append(showWall(new WholeList(answer.pictures),
-    { caption: (known) => `${asPercent(known.likeness)} · ${titleOf(known.cluster)}` }));
+    { lines: 2, caption: (known) => [asPercent(known.likeness), whereLine(titleOf(known.cluster))] }));
 }
 
 // -- doubtful pictures ----------------------------------------------------------------------------
@@ -270,7 +272,7 @@ async function showCompare() {
     resisted.length > 0 && el("section", {}, el("h2", {}, "What speaks against your decisions"),
       el("ul", { class: "note" }, ...resisted)),
     moved.total > 0 && el("section", {}, el("h2", {}, "Moved pictures"), showWall(moved,
-      { caption: (known) => `${name(known.from)} → ${name(known.to)}` })));
+      { lines: 2, caption: (known) => [whereLine(name(known.from)), whereLine(`→ ${name(known.to)}`)] })));
 }
 async function movedPictures(moved) {
   return moved.map((one) => ({ ...one, file: "", cluster: one.from, decided: false }));

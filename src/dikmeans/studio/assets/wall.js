@@ -2,6 +2,7 @@
 
 const selection = new Set(); // numbers of pictures
 const TILE = { width: 108, height: 132 };
+const LINE = 18;
 const PAGE = 200;
 // Rows beyond the edges of the window that are kept ready.
 const SPARE = 3;
@@ -58,7 +59,8 @@ class WholeList {
 }
 
 class Wall {
-  constructor(list, { look = "original", caption = costCaption } = {}) {
+  constructor(list, { look = "original", caption = costCaption, lines = 1 } = {}) {
+    this.height = TILE.height + (lines - 1) * LINE;
     this.list = list;
     this.look = look;
     this.caption = caption;
@@ -97,11 +99,11 @@ class Wall {
     const { total } = this.list;
     if (total === null || !this.element.isConnected) return;
     const { across } = this, rows = Math.ceil(total / across);
-    this.element.style.height = `${rows * TILE.height}px`;
+    this.element.style.height = `${rows * this.height}px`;
     const top = -this.element.getBoundingClientRect().top;
-    const first = Math.max(0, Math.floor(top / TILE.height) - SPARE) * across;
+    const first = Math.max(0, Math.floor(top / this.height) - SPARE) * across;
     const last = Math.min(total,
-      Math.max(0, Math.ceil((top + innerHeight) / TILE.height) + SPARE) * across);
+      Math.max(0, Math.ceil((top + innerHeight) / this.height) + SPARE) * across);
     for (const [place, tile] of this.tiles) {
       if (place < first || place >= last) { tile.remove(); this.tiles.delete(place); }
     }
@@ -122,11 +124,11 @@ class Wall {
       this.element.append(tile);
     }
     tile.style.transform =
-      `translate(${(place % across) * TILE.width}px, ${Math.floor(place / across) * TILE.height}px)`;
+      `translate(${(place % across) * TILE.width}px, ${Math.floor(place / across) * this.height}px)`;
   }
   tile(known, place) {
     const { number, file } = known;
-    return el("button", {
+    const tile = el("button", {
       type: "button", class: `tile${known.decided ? " decided" : ""}`, "data-number": number,
       "data-place": place, title: file, draggable: "true",
       "aria-label": `${file}, in ${titleOf(known.cluster)}`,
@@ -139,7 +141,9 @@ class Wall {
     },
       picture(imageAddress(number, 96, this.look)),
       el("small", {}, known.decided && el("span", { class: "pinned", title: "decided by you" }, "●"),
-        this.caption(known)));
+        ...[this.caption(known)].flat()));
+    tile.style.height = `${this.height - 4}px`;
+    return tile;
   }
   click(event, place) {
     const number = this.list.at(place)?.number;
@@ -200,12 +204,12 @@ class Wall {
     }
   }
   go(place, extend) {
-    const start = this.focused, row = Math.floor(place / this.across) * TILE.height;
+    const start = this.focused, row = Math.floor(place / this.across) * this.height;
     const { top } = this.element.getBoundingClientRect();
     const header = document.querySelector("header.top").offsetHeight;
     if (top + row < header) scrollBy(0, top + row - header - 8);
-    else if (top + row + TILE.height > innerHeight - 70)
-      scrollBy(0, top + row + TILE.height - innerHeight + 78);
+    else if (top + row + this.height > innerHeight - 70)
+      scrollBy(0, top + row + this.height - innerHeight + 78);
     this.draw();
     if (extend) this.selectRange(start, place);
     else this.anchor = place;
