@@ -17,6 +17,7 @@ from dikmeans.cli.demo import demo
 from dikmeans.cli.fit import fit
 from dikmeans.cli.info import info
 from dikmeans.cli.predict import predict
+from dikmeans.cli.refine import refine
 from dikmeans.cli.report import report
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, predict, report, choose_k, info, demo):
+for command in (fit, predict, report, refine, choose_k, info, demo):
     app.command()(command)
 
 
