@@ -451,8 +451,8 @@ class DIKMeans(
             those whose class is not known. Every class gets the cluster that its images fit best;
             they stay in it, are prototypes of it, and it bears the name of the class. Classes
             without a label are found as always. One run is added that starts from the labels; see
-            `dikmeans.kmeans.partial_labels`. A `y` in which every class is known is ignored, as by all clusterers of
-            scikit-learn. Not for images that are larger than memory.
+            `dikmeans.kmeans.partial_labels`. A `y` in which every class is known is ignored, as by
+            all clusterers of scikit-learn. Not for images that are larger than memory.
         sample_weight : array of shape (N,), optional
             Weight of each image.
         label_strength : float, default=inf
@@ -622,7 +622,7 @@ class DIKMeans(
         self.decided_ = np.full(len(self.labels_), FREE)
 
     def fit_transform(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
         """Fit, then the cost of each image to each cluster; X is read twice."""
         if isinstance(X, Iterator):
@@ -634,7 +634,7 @@ class DIKMeans(
         return costs
 
     def fit_predict(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> IntArray:
         """Fit, then the cluster of each image."""
         return self.fit(X, y, sample_weight=sample_weight).labels_

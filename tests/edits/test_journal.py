@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,8 @@ def test_whatever_a_kill_leaves_of_the_file_is_a_state_that_was_there(sequence, 
 def test_every_prefix_of_a_journal_is_a_prefix_of_its_states(tmp_path):
     states = [as_values(small_state())]
     with Journal(tmp_path, small_state()) as journal:
-        for edit in (Rename("c0", "zero"), Move((FILES[0],), "c1"), Merge(("c3",), "c2")):
-            states.append(as_values(journal.append(edit)))
+        made = (Rename("c0", "zero"), Move((FILES[0],), "c1"), Merge(("c3",), "c2"))
+        states.extend(as_values(journal.append(edit)) for edit in made)
     content = (tmp_path / "edits.jsonl").read_bytes()
     reached = []
     for size in range(len(content) + 1):
@@ -122,7 +123,7 @@ def test_the_file_only_grows(tmp_path):
         contents.append((tmp_path / "edits.jsonl").read_bytes())
         journal.redo()
         contents.append((tmp_path / "edits.jsonl").read_bytes())
-    for shorter, longer in zip(contents, contents[1:], strict=False):
+    for shorter, longer in pairwise(contents):
         assert longer.startswith(shorter)
         assert len(longer) > len(shorter)
 

@@ -78,9 +78,7 @@ def spoiled(request, digits_by_class):
     """Twenty zeros and ones, and one picture of noise."""
     images = digits_by_class[:2, :10].reshape(20, 1, 28, 28)
     noise = np.random.default_rng(0).random((1, 1, 28, 28)).astype(np.float32) * 5
-    return Problem.of(
-        np.concatenate([images, noise]), build_measure((28, 28), warp=request.param)
-    )
+    return Problem.of(np.concatenate([images, noise]), build_measure((28, 28), warp=request.param))
 
 
 def test_an_outlier_pulls_no_centroid(spoiled):
@@ -99,7 +97,6 @@ def test_an_outlier_pulls_no_centroid(spoiled):
 def test_the_inertia_with_a_cutoff_falls_in_every_iteration(spoiled):
     trimmed = Problem(spoiled.dataset.trimmed(25.0), spoiled.measure)
     start = trimmed.assign(spoiled.images[[0, 20]])
-    inertias = [start.inertia]
-    for step in lloyd(trimmed.dataset, trimmed.measure, start, max_iter=6, tol=0.0):
-        inertias.append(step.clustering.inertia)
+    steps = lloyd(trimmed.dataset, trimmed.measure, start, max_iter=6, tol=0.0)
+    inertias = [start.inertia, *(step.clustering.inertia for step in steps)]
     assert all(np.diff(inertias) <= 1e-6 * inertias[0])

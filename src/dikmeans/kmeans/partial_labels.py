@@ -121,7 +121,7 @@ def _is_unknown(value: object) -> bool:
         return True
     if isinstance(value, str):  # a list of texts and numbers becomes an array of texts
         return value.strip() in ("", "-1")
-    return isinstance(value, Real) and not isinstance(value, bool) and value == -1
+    return isinstance(value, Real) and value == -1
 
 
 def _name(value: object) -> str:

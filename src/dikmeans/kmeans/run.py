@@ -236,9 +236,7 @@ class Run:
         images = self._guided(False, state)
         assignment = images.evaluate(measure, pictures, prototypes.clusters)
         weights, n_clusters = self.dataset.weights, len(state.clustering.centroids)
-        rule = learn_rule(
-            self._outliers, assignment.costs, assignment.labels, weights, n_clusters
-        )
+        rule = learn_rule(self._outliers, assignment.costs, assignment.labels, weights, n_clusters)
         outliers = rule.are_outliers(assignment.costs, assignment.labels)
         if self._labels is not None:  # who has a label has a cluster
             outliers[self._labels.numbers] = False
@@ -320,14 +318,15 @@ class Run:
         self, phase: Phase, images: Dataset, measure: Measure, state: RunState
     ) -> Iterator[RunState]:
         """Swap moves from the clustering of the phase before, or from where they were."""
-        assert state.clustering is not None
+        clustering = state.clustering
+        assert clustering is not None
         if state.swaps is None:
-            state = replace(state, cutoff=self._cutoff(phase, images, state.clustering))
+            state = replace(state, cutoff=self._cutoff(phase, images, clustering))
         images = images.trimmed(state.cutoff)
         steps = swap_moves(
             images,
             measure,
-            images.summarized(state.clustering),
+            images.summarized(clustering),
             state.swaps or SwapState(),
             max_trials=phase.max_trials,
             max_iter=phase.max_iter,

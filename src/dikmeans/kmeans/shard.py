@@ -9,7 +9,7 @@ The functions have no state of their own, so any worker can carry them out
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -162,7 +162,10 @@ def assign(
     n_jobs: int | None,
 ) -> PairFits:
     """Align all images with all centroids: from the identity, or from the warps in `before`."""
-    images, bank = shard.cast(measure.dtype).images, measure.bank(centroids, warm=before is not None)
+    images, bank = (
+        shard.cast(measure.dtype).images,
+        measure.bank(centroids, warm=before is not None),
+    )
     fits = align_images(
         measure,
         images,
@@ -278,9 +281,10 @@ def evaluate(
     if shard.guidance is not None:
         numbers, surcharges = shard.guidance
         placed = _nearest(measure, images[numbers], bank, clusters, keep_warps, surcharges)
-        for target, replacement in zip(assigned, placed, strict=True):
-            if target is not None:
-                target[numbers] = replacement
+        columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
+        for column, replacement in columns:
+            if column is not None:
+                column[numbers] = replacement
     return assigned
 
 
