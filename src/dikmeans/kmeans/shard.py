@@ -145,6 +145,10 @@ class Assignment(NamedTuple):
         """With the label -1 for outliers; which prototype is nearest stays known."""
         return self._replace(labels=np.where(outliers, np.int32(REJECTED), self.labels))
 
+    def nearest(self, prototype_clusters: IntArray) -> Assignment:
+        """With the nearest cluster in place of -1: for whoever shows outliers there."""
+        return self._replace(labels=prototype_clusters[self.prototypes].astype(np.int32))
+
     @classmethod
     def join(cls, parts: Sequence[Assignment]) -> Assignment:
         """One assignment from those of consecutive images."""
