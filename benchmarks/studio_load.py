@@ -48,6 +48,7 @@ class Server:
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
     def stop(self) -> int:
+        """Ctrl-C; returns the exit code."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait()
 
@@ -60,6 +61,7 @@ class Client:
         self._headers = {"authorization": f"Bearer {server.token}"}
 
     def ask(self, path: str, value: object = None) -> tuple[int, bytes]:
+        """Status and body of the answer; with a value it is a POST."""
         headers, body = dict(self._headers), None
         if value is not None:
             headers["content-type"], body = "application/json", json.dumps(value)

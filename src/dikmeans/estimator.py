@@ -460,10 +460,11 @@ class DIKMeans(
             program is connected to. See docs/scale.md.
         y : array of shape (N,), optional
             Partial labels: the class of some images (a number or a name), and -1, None or NaN for
-            those whose class is not known. The search does not look at them; then every class gets
-            the cluster that its images fit best, they stay in it, and it bears the name of the
-            class. A `y` in which every class is known is ignored, as by all clusterers of
-            scikit-learn. Not for images that are larger than memory.
+            those whose class is not known. Every class gets the cluster that its images fit best;
+            they stay in it, are prototypes of it, and it bears the name of the class. Classes
+            without a label are found as always. One run is added that starts from the labels; see
+            `dikmeans.kmeans.partial_labels`. A `y` in which every class is known is ignored, as by
+            all clusterers of scikit-learn. Not for images that are larger than memory.
         sample_weight : array of shape (N,), optional
             Weight of each image.
         label_strength : float, default=inf
@@ -493,7 +494,7 @@ class DIKMeans(
             labels = self._partial_labels(y, dataset, label_strength)
             schedule = self.schedule_for(len(dataset), self.image_shape_)
             spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
-            seeds = self._seeds(len(dataset))
+            seeds = self._seeds(len(dataset), one_more=labels is not None)
             with (
                 open_store(
                     checkpoint, seeds, lambda: self._fingerprint(dataset, seeds, labels)
@@ -503,6 +504,9 @@ class DIKMeans(
                 finished, run, state = store.finished, None, None
                 try:
                     for seed in store.seeds[finished.n_runs :]:
+                        if labels is not None:  # they lead the last run
+                            lead = finished.n_runs == len(seeds) - 1 and isinstance(init, str)
+                            labels = labels._replace(lead=lead)
                         asked = self.outliers, labels
                         run = Run(dataset, self.image_shape_, spec, schedule, init, seed, *asked)
                         state = store.restore(run)
@@ -630,7 +634,7 @@ class DIKMeans(
         self.decided_ = np.full(len(self.labels_), FREE)
 
     def fit_transform(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
         """Fit, then the cost of each image to each cluster; X is read twice."""
         if isinstance(X, Iterator):
@@ -642,7 +646,7 @@ class DIKMeans(
         return costs
 
     def fit_predict(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> IntArray:
         """Fit, then the cluster of each image."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
@@ -908,9 +912,7 @@ class DIKMeans(
         members = best_members(assignment.prototypes, assignment.costs, n_prototypes, max_members)
         return average_members(members, maps, read, size, frame, self.n_jobs)
 
-    def maps_to_prototypes(
-        self, X: Any, assignment: Assignment, numbers: IntArray
-    ) -> CarriedMaps:
+    def maps_to_prototypes(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
         """Where some of the images are read to bring them into the frames of their prototypes."""
         if len(assignment.labels) != len(X):
             raise ValueError(
@@ -995,14 +997,15 @@ class DIKMeans(
             return 1
         return resolve_n_init(self.n_init, n_images, self.n_clusters, self.warp)
 
-    def _seeds(self, n_images: int) -> list[int]:
-        """One seed per run."""
+    def _seeds(self, n_images: int, *, one_more: bool = False) -> list[int]:
+        """One seed per run; with one more, for the run that partial labels lead."""
         n_runs = self.n_runs_for(n_images)
         if self.n_init == "auto":
             reason = "several if images are few: a run may end in a bad optimum, and costs little"
             self._choose("n_init", Choice(n_runs, reason))
         rng, highest = check_random_state(self.random_state), np.iinfo(np.int32).max
-        seeds: list[int] = rng.randint(highest, size=n_runs).tolist()
+        n_seeds = n_runs + (one_more and isinstance(self.init, str))
+        seeds: list[int] = rng.randint(highest, size=n_seeds).tolist()
         return seeds
 
     def _first_centroids(self) -> str | FloatArray:

@@ -2,11 +2,12 @@
 
 Tensors: ``prototypes`` (M, rows, columns[, channels]), ``prototype_clusters`` (M,),
 ``prototype_weights`` (M,), ``init_centers`` (K, rows, columns[, channels]), the assignment of the
-training images ``assignment.*`` and what a person has decided about them ``decided``, the rule for
-outliers ``outlier_centers`` and ``outlier_spreads`` (K,), what preprocessing has learned ``preprocessing.*``, where a
-deformation prior was learned ``deformation_precision``, and where the first centroids were given
-``init``. The JSON header has format, version, parameters, and the fitted values that are not
-arrays. The device of the solver is not kept: a model fitted on a GPU is read where there is none.
+training images ``assignment.*`` and what a person has decided about them ``decided`` (N,), the rule
+for outliers ``outlier_centers`` and ``outlier_spreads`` (K,), what preprocessing has learned
+``preprocessing.*``, where a deformation prior was learned ``deformation_precision``, and where the
+first centroids were given ``init``. The JSON header has format, version, parameters, and the fitted
+values that are not arrays. The device of the solver is not kept: a model fitted on a GPU is read
+where there is none.
 
 Reading parses numbers and JSON and nothing else: a file cannot make code run.
 """

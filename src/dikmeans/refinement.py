@@ -250,9 +250,7 @@ def _corrected_start(model: DIKMeans, images: Dataset, corrections: Corrections)
         prior = None if precision is None else precision[cluster]
         pictures.append(_prototypes_of(model, images, np.array(sorted(chosen)), prior))
     counts = [len(part) for part in pictures]
-    return _Start(
-        np.concatenate(pictures), np.repeat(np.arange(len(counts)), counts), precision
-    )
+    return _Start(np.concatenate(pictures), np.repeat(np.arange(len(counts)), counts), precision)
 
 
 def _priors(model: DIKMeans, corrections: Corrections) -> FloatArray | None:
@@ -295,9 +293,7 @@ def _prototypes_of(
 class _Refit:
     """Lloyd's algorithm on the prototypes of all clusters, from a corrected start."""
 
-    def __init__(
-        self, model: DIKMeans, corrections: Corrections, start: _Start, images: Dataset
-    ):
+    def __init__(self, model: DIKMeans, corrections: Corrections, start: _Start, images: Dataset):
         self._model, self._corrections, self._start = model, corrections, start
         self._images = images
         precision = None if start.precision is None else start.precision[start.clusters]
@@ -315,16 +311,12 @@ class _Refit:
             return None
         return by_cluster._replace(surcharges=by_cluster.surcharges[:, clusters])
 
-    def descend(
-        self, max_iter: int, progress: RefinementSink | None
-    ) -> tuple[FloatArray, History]:
+    def descend(self, max_iter: int, progress: RefinementSink | None) -> tuple[FloatArray, History]:
         """Move the prototypes; returns them with the history."""
         measure, records = self._measure, []
         images = self._images.cast(measure.dtype).guided(self._guidance(self._start.clusters))
         clustering = images.assign(measure, self._start.pictures.astype(measure.dtype))
-        cutoff = cutoff_for(
-            self._model.outliers, images.own_costs(clustering), images.weights
-        )
+        cutoff = cutoff_for(self._model.outliers, images.own_costs(clustering), images.weights)
         images = images.trimmed(cutoff)
         clustering, stopped = images.summarized(clustering), OUT_OF_ITERATIONS
         for number in range(1, max_iter + 1):
@@ -368,9 +360,7 @@ class _Refit:
         refined = clone(former).set_params(n_clusters=n_clusters)
         if not isinstance(former.init, str):  # centroids of other clusters
             refined.set_params(init="k-means++")
-        rule = learn_rule(
-            former.outliers, assignment.costs, assignment.labels, weights, n_clusters
-        )
+        rule = learn_rule(former.outliers, assignment.costs, assignment.labels, weights, n_clusters)
         # a threshold that a person has moved stays where it is
         rule = rule._replace(threshold=former.outlier_rule_.threshold)
         outliers = rule.are_outliers(assignment.costs, assignment.labels)
@@ -382,9 +372,7 @@ class _Refit:
         fitted = {
             "prototypes_": from_channels_first(pictures, shape),
             "prototype_clusters_": clusters,
-            "prototype_weights_": weight_per_cluster(
-                assignment.prototypes, counted, len(pictures)
-            ),
+            "prototype_weights_": weight_per_cluster(assignment.prototypes, counted, len(pictures)),
             "init_centers_": from_channels_first(self._start.pictures[first], shape),
             "assignment_": assignment,
             "labels_": assignment.labels,
@@ -443,9 +431,7 @@ def find_resistance(model: DIKMeans, costs: Mapping[int, FloatArray]) -> list[Re
     for image, row in costs.items():
         decided, best = int(model.decided_[image]), int(row.argmin())
         if decided >= 0 and row[best] < RESISTS * row[decided]:
-            found.append(
-                Resistance(image, decided, best, float(row[decided]), float(row[best]))
-            )
+            found.append(Resistance(image, decided, best, float(row[decided]), float(row[best])))
         elif decided == REJECTED:
             score = model.outlier_rule_.scores(row[best : best + 1], np.array([best]))[0]
             if score < TYPICAL_SCORE:

@@ -1,4 +1,4 @@
-"""The edits that a person can make, as data: each is a value, knows its JSON, and applies itself."""
+"""The edits that a person can make, as data: each knows its JSON, and how to apply itself."""
 
 from __future__ import annotations
 
@@ -258,8 +258,7 @@ def _parsed(kind: type[Edit], name: str, value: object) -> object:
         if isinstance(value, str) or (value is None and not required):
             return value
         raise EditError(f"{name!r} in an edit of kind {kind.kind!r} should be a text.")
-    is_list = isinstance(value, list | tuple)
-    if not is_list or any(type(part) is not item for part in value):  # type: ignore[union-attr]
+    if not isinstance(value, list | tuple) or any(type(part) is not item for part in value):
         what = "texts" if item is str else "whole numbers"
         raise EditError(f"{name!r} in an edit of kind {kind.kind!r} should be a list of {what}.")
-    return tuple(value)  # type: ignore[arg-type]
+    return tuple(value)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dikmeans._typing import JSON, PathLike
+from dikmeans._typing import JSON, FloatArray, PathLike
 from dikmeans.edits.edit import Edit
 from dikmeans.edits.journal import JOURNAL, Timeline, header_for, read_timeline
 from dikmeans.edits.state import EditedState, EditError
@@ -134,9 +134,7 @@ def refine_run(
     )
     changes = compare(opened.model, state, model, images.images)
     seconds = time.perf_counter() - clock
-    written = write_run(
-        output, model, images, opened.source, seconds=seconds, replace=replace
-    )
+    written = write_run(output, model, images, opened.source, seconds=seconds, replace=replace)
     record = {"from": str(opened.path.resolve()), **changes_as_json(changes, images.names, model)}
     with atomic_write(written.path / REFINEMENT) as stream:
         stream.write((json.dumps(record, indent=2) + "\n").encode("ascii"))
@@ -158,8 +156,10 @@ def compare(before: DIKMeans, state: EditedState, after: DIKMeans, X: object) ->
     edited = [None, *(cluster.id for cluster in state.clusters)]
     new = [None, *after.cluster_ids_]
     decided = np.flatnonzero(after.decided_ != FREE)
-    costs = after.transform(np.asarray(X)[decided]) if len(decided) else []
-    rows = dict(zip(decided.tolist(), map(np.asarray, costs), strict=True))
+    rows: dict[int, FloatArray] = {}
+    if len(decided):
+        costs = np.asarray(after.transform(np.asarray(X)[decided]))
+        rows = dict(zip(decided.tolist(), costs, strict=True))
     return Changes(
         len(state.labels),
         _flows([old[k + 1] for k in before.labels_], [edited[k + 1] for k in state.labels]),

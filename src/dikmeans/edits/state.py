@@ -156,7 +156,7 @@ class EditedState:
         return replace(self, clusters=clusters, labels=labels)
 
     def with_images(self, numbers: IntArray, place: int, *, decided: bool) -> EditedState:
-        """With images in a cluster (-1 for none); `decided`: a person has chosen them one by one."""
+        """With images in a cluster, or -1 for none; `decided` if a person has chosen them."""
         labels, by_person = self.labels.copy(), self.decided.copy()
         labels[numbers] = place
         by_person[numbers] |= decided

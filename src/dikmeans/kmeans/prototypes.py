@@ -90,6 +90,12 @@ class Prototypes(NamedTuple):
         """Clusters that are not divided."""
         return cls(centroids, np.arange(len(centroids)))
 
+    def joined(self, pictures: FloatArray, clusters: IntArray) -> Prototypes:
+        """With further prototypes, each behind those that its cluster has."""
+        owners = np.concatenate([self.clusters, clusters])
+        order = np.argsort(owners, kind="stable")
+        return Prototypes(np.concatenate([self.pictures, pictures])[order], owners[order])
+
 
 def divide_clusters(
     dataset: Dataset,

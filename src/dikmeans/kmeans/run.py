@@ -236,9 +236,7 @@ class Run:
         images = self._guided(False, state)
         assignment = images.evaluate(measure, pictures, prototypes.clusters)
         weights, n_clusters = self.dataset.weights, len(state.clustering.centroids)
-        rule = learn_rule(
-            self._outliers, assignment.costs, assignment.labels, weights, n_clusters
-        )
+        rule = learn_rule(self._outliers, assignment.costs, assignment.labels, weights, n_clusters)
         outliers = rule.are_outliers(assignment.costs, assignment.labels)
         if self._labels is not None:  # who has a label has a cluster
             outliers[self._labels.numbers] = False
@@ -268,19 +266,16 @@ class Run:
             centroids = images[SEEDINGS[self._init](compared, n_clusters, self._rng)]
         else:
             centroids = self._init.astype(self.dataset.dtype)
+        labels, class_clusters = self._sample_labels, None
+        if labels is not None and labels.lead:
+            # classes first; seeds are drawn one after the other, so any part of them will do
+            means = labels.class_means(self.sample.local().images)
+            centroids = np.concatenate([means, centroids[: len(centroids) - len(means)]])
+            class_clusters = np.arange(len(means))
         if self._spec.unit_norm:
             centroids = scale_to_unit_norm(centroids)
-        import os
-        cc = None
-        if self._labels is not None and 'L' in os.environ.get('VARIANT',''):
-            L = self._sample_labels
-            images = self.sample.local().images
-            C = len(L.names)
-            means = np.stack([images[L.numbers[L.classes == c]].mean(0) for c in range(C)])
-            centroids = np.concatenate([means, centroids[: self.schedule.n_clusters - C]])
-            if 'P' in os.environ['VARIANT']:
-                cc = np.arange(C)
-        return RunState(centroids, centroids, self._rng.get_state(), class_clusters=cc)
+        numbers = self._rng.get_state()
+        return RunState(centroids, centroids, numbers, class_clusters=class_clusters)
 
     def _descend(
         self, phase: Phase, images: Dataset, measure: Measure, state: RunState
@@ -323,14 +318,15 @@ class Run:
         self, phase: Phase, images: Dataset, measure: Measure, state: RunState
     ) -> Iterator[RunState]:
         """Swap moves from the clustering of the phase before, or from where they were."""
-        assert state.clustering is not None
+        clustering = state.clustering
+        assert clustering is not None
         if state.swaps is None:
-            state = replace(state, cutoff=self._cutoff(phase, images, state.clustering))
+            state = replace(state, cutoff=self._cutoff(phase, images, clustering))
         images = images.trimmed(state.cutoff)
         steps = swap_moves(
             images,
             measure,
-            images.summarized(state.clustering),
+            images.summarized(clustering),
             state.swaps or SwapState(),
             max_trials=phase.max_trials,
             max_iter=phase.max_iter,
@@ -366,14 +362,22 @@ class Run:
 
     def _divide(self, state: RunState) -> Prototypes:
         assert state.clustering is not None
-        return divide_clusters(
-            self._guided(True, state).trimmed(state.cutoff),
+        images, labels = self._guided(True, state).trimmed(state.cutoff), self._sample_labels
+        prototypes = divide_clusters(
+            images,
             state.clustering.centroids,
             self.schedule.prototypes,
             lambda clusters: self._final_measure(clusters, state.precision),
             self.schedule.max_division_iter,
             self._rng,
         )
+        if labels is None or state.class_clusters is None:
+            return prototypes
+        exemplars = labels.exemplars()
+        pictures = images.local().images[labels.numbers[exemplars]]
+        if self._spec.unit_norm:
+            pictures = scale_to_unit_norm(pictures)
+        return prototypes.joined(pictures, state.class_clusters[labels.classes[exemplars]])
 
     def _cutoff(self, phase: Phase, images: Dataset, clustering: Clustering) -> float:
         """What an image may cost in a phase before it is an outlier."""

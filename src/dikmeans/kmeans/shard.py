@@ -9,7 +9,7 @@ The functions have no state of their own, so any worker can carry them out
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -156,6 +156,10 @@ class Assignment(NamedTuple):
             None if self.warps is None else self.warps[numbers],
         )
 
+    def nearest(self, prototype_clusters: IntArray) -> Assignment:
+        """With the nearest cluster in place of -1: for whoever shows outliers there."""
+        return self._replace(labels=prototype_clusters[self.prototypes].astype(np.int32))
+
     @classmethod
     def join(cls, parts: Sequence[Assignment]) -> Assignment:
         """One assignment from those of consecutive images."""
@@ -173,7 +177,10 @@ def assign(
     n_jobs: int | None,
 ) -> PairFits:
     """Align all images with all centroids: from the identity, or from the warps in `before`."""
-    images, bank = shard.cast(measure.dtype).images, measure.bank(centroids, warm=before is not None)
+    images, bank = (
+        shard.cast(measure.dtype).images,
+        measure.bank(centroids, warm=before is not None),
+    )
     fits = align_images(
         measure,
         images,
@@ -289,9 +296,10 @@ def evaluate(
     if shard.guidance is not None:
         numbers, surcharges = shard.guidance
         placed = _nearest(measure, images[numbers], bank, clusters, keep_warps, surcharges)
-        for target, replacement in zip(assigned, placed, strict=True):
-            if target is not None:
-                target[numbers] = replacement
+        columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
+        for column, replacement in columns:
+            if column is not None:
+                column[numbers] = replacement
     return assigned
 
 

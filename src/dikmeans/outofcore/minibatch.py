@@ -28,6 +28,7 @@ from dikmeans.kmeans.centroid_update import (
     weight_per_cluster,
 )
 from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.outliers import OutlierRule
 from dikmeans.kmeans.shard import Assignment, Shard
 from dikmeans.registration.measure import Measure
 

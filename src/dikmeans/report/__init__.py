@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dikmeans._typing import PathLike
 from dikmeans.datasets import ImageSet
 from dikmeans.errors import MissingExtraError
@@ -21,7 +19,7 @@ from dikmeans.kmeans.shard import Assignment
 from dikmeans.report.collect import ReportProgress, collect_contents
 from dikmeans.report.page import build_page
 from dikmeans.report.payload import pack
-from dikmeans.runs.originals import ArrayOriginals, Originals, SelectedOriginals
+from dikmeans.runs.originals import ArrayOriginals, Originals
 
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
@@ -42,8 +40,6 @@ def write_report(
     progress: ReportProgress | None = None,
 ) -> Path:
     """Write the interactive report of a clustering: one HTML file that needs no network.
-
-    Outliers, which belong to no cluster, are left out.
 
     Parameters
     ----------
@@ -94,7 +90,6 @@ def write_report(
         originals = ArrayOriginals(image_set.images)
     if len(originals) != len(image_set):
         raise ValueError(f"There are {len(originals)} originals of {len(image_set)} pictures.")
-    image_set, originals, assignment = _without_outliers(model, image_set, originals, assignment)
     contents = collect_contents(model, image_set, originals, assignment, max_pictures, tell)
     tell(0.95, "writing the page")
     payload = pack(contents, image_set, originals, title or image_set.card.title, links=links)
@@ -104,17 +99,3 @@ def write_report(
         stream.write(page.encode())
     tell(1.0, "done")
     return path
-
-
-def _without_outliers(
-    model: DIKMeans, image_set: ImageSet, originals: Originals, assignment: Assignment | None
-) -> tuple[ImageSet, Originals, Assignment]:
-    """The pictures that belong to a cluster."""
-    assignment = model.assign(image_set.images) if assignment is None else assignment
-    kept = np.flatnonzero(assignment.labels >= 0)
-    if len(kept) == len(image_set):
-        return image_set, originals, assignment
-    if not len(kept):
-        raise ValueError("There are no pictures to report on: all of them are outliers.")
-    chosen = SelectedOriginals(originals, kept.tolist())
-    return image_set.subset(kept), chosen, assignment.subset(kept)

@@ -119,6 +119,8 @@ def collect_contents(
     tell(0.0, "assigning pictures to clusters")
     if assignment is None:
         assignment = model.assign(images)
+    # a picture that belongs to no cluster is shown in the one it is nearest to
+    assignment = assignment.nearest(model.prototype_clusters_)
     shown = choose_shown(assignment.labels, max_pictures, int(np.prod(images.shape[1:3])))
     if assignment.warps is None:  # then only the pictures that are shown are aligned
         alignments = shown_alignments = model.align(images[shown], assignment.labels[shown])

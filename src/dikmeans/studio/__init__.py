@@ -4,8 +4,8 @@
                                                      └── Refit (a thread) ── refine_run ── RUN-2
 
 `gate` decides who may enter; `session` is the run that is open, with the edits of its journal;
-every edit is on the disk before it is answered. Views that only look are pages of the report. Needs the
-extra "studio". See docs/studio.md.
+every edit is on the disk before it is answered. Views that only look are pages of the report. Needs
+the extra "studio". See docs/studio.md.
 """
 
 from dikmeans.studio.server import PortTakenError, serve

@@ -63,9 +63,7 @@ def similar_pictures(session: Session, number: int) -> list[JSON]:
     fits = align_images(measure, pictures, measure.bank(target), n_jobs=session.model.n_jobs)
     costs = fits.costs[:, 0]
     order = np.argsort(costs, kind="stable")[:FOUND]
-    return [
-        {"number": int(shortlist[i]), "cost": float(costs[i] / session.energy)} for i in order
-    ]
+    return [{"number": int(shortlist[i]), "cost": float(costs[i] / session.energy)} for i in order]
 
 
 def _shortlist(session: Session, number: int) -> IntArray:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from dikmeans._typing import IntArray
 from dikmeans.datasets import ImageSet
 from dikmeans.kmeans.shard import Assignment
@@ -15,13 +13,6 @@ from dikmeans.report.payload import pack
 from dikmeans.runs import Originals
 from dikmeans.runs.originals import SelectedOriginals
 from dikmeans.studio.session import Session, View
-
-
-def inside(session: Session, assignment: Assignment) -> Assignment:
-    """With the nearest cluster in place of "outlier": a page shows how well a picture fits it."""
-    nearest = session.model.prototype_clusters_[assignment.prototypes]
-    labels = np.where(assignment.labels < 0, nearest, assignment.labels)
-    return assignment._replace(labels=labels.astype(assignment.labels.dtype))
 
 
 def pictures_page(session: Session, view: View, numbers: IntArray) -> str:
@@ -68,7 +59,7 @@ def _page(
         session.model,
         unlabeled,
         originals,
-        inside(session, assignment),
+        assignment,
         max_pictures,
         tell,
         extent,
