@@ -73,6 +73,7 @@ def serve(studio: Studio, port: int, opened: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=GRACE,
             server_header=False,
         )
+        studio.warm_up()
         listener.listen()  # from here on a browser that is opened waits for the answer
         opened(f"http://{HOST}:{port}/?token={token}")
         _Server(config, studio.events.close).run([listener])

@@ -84,6 +84,15 @@ class Studio:
         # numbers of revisions go on when another run is opened
         self._epoch = 0
 
+    def warm_up(self) -> None:
+        """Compute in a thread what the first pages ask for."""
+
+        def compute() -> None:
+            session = self.session
+            _ = session.energy, session.portraits, session.likeness
+
+        threading.Thread(target=compute, name="warm-up", daemon=True).start()
+
     def close(self) -> None:
         """Stop what is being computed, and let others edit the run."""
         if self.refit is not None:

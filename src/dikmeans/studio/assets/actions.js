@@ -82,7 +82,7 @@ function chooseCluster(title, candidates, explanation = null) {
       el("small", {}, cost === null || cost === undefined
         ? plural(clusterOf(id).size, "picture") : `${asPercent(cost, 0)} apart`),
       pair && el("span", { class: "between" },
-        picture(`/api/likeness/${pair.join("/")}/image?v=${STATE.epoch}`), "one deformed into the other"));
+        picture(`/api/likeness/${pair.join("/")}/image?v=${STATE.epoch}`), "one bent into the other"));
     const find = el("input", {
       type: "search", placeholder: "Type a name", "aria-label": "Find a cluster by its name",
       input: () => {

@@ -96,7 +96,7 @@ function showCluster(id) {
     el("section", {},
       el("div", { class: "toolbar" }, el("h2", {}, "Members"), ...wallTools(fill)),
       note("Click selects, Shift or Ctrl selects more, a double click opens. Drag the selected ones "
-        + "onto a cluster above, or use the keys below."),
+        + "onto a cluster above, or use the buttons that appear below."),
       holder));
   fill();
 }
@@ -242,9 +242,9 @@ async function showCompare() {
   const titles = new Map(answer.clusters.map((one) => [one.id, one.title]));
   const name = (id) => (id === null ? "no cluster" : titles.get(id) ?? titleOf(id));
   const row = (one) => el("article", { class: "candidate compared", "data-cluster": one.id },
-    el("figure", {}, face({ face: one.face }), el("figcaption", {}, `before: ${plural(one.before, "picture")}`)),
+    el("figure", {}, face({ face: one.face }), el("figcaption", {}, `before: ${count(one.before)}`)),
     el("figure", {}, picture(`/api/refit/faces/${one.newFace}?run=${encodeURIComponent(answer.run)}`),
-      el("figcaption", {}, `after: ${plural(one.after, "picture")}`)),
+      el("figcaption", {}, `after: ${count(one.after)}`)),
     el("strong", {}, one.title));
   const finish = (path, text) => attempt(async () => {
     adopt(await post(path));

@@ -6,6 +6,9 @@ const LINE = 18;
 const PAGE = 200;
 // Rows beyond the edges of the window that are kept ready.
 const SPARE = 3;
+// Milliseconds that a tile has to stay before its picture is asked for: whoever scrolls past
+// thousands does not wait for them.
+const PATIENCE = 70;
 
 function clearSelection() {
   selection.clear();
@@ -105,9 +108,14 @@ class Wall {
     const last = Math.min(total,
       Math.max(0, Math.ceil((top + innerHeight) / this.height) + SPARE) * across);
     for (const [place, tile] of this.tiles) {
-      if (place < first || place >= last) { tile.remove(); this.tiles.delete(place); }
+      if (place < first || place >= last) this.drop(place, tile);
     }
     for (let place = first; place < last; place++) this.place(place, across);
+  }
+  drop(place, tile) {
+    tile.querySelector("img").removeAttribute("src"); // a picture on the way is not waited for
+    tile.remove();
+    this.tiles.delete(place);
   }
   place(place, across) {
     const known = this.list.at(place);
@@ -128,6 +136,9 @@ class Wall {
   }
   tile(known, place) {
     const { number, file } = known;
+    const image = el("img", { class: "picture", alt: "", draggable: "false" });
+    const address = imageAddress(number, 96, this.look);
+    setTimeout(() => { if (image.isConnected) image.src = address; }, PATIENCE);
     const tile = el("button", {
       type: "button", class: `tile${known.decided ? " decided" : ""}`, "data-number": number,
       "data-place": place, title: file, draggable: "true",
@@ -139,7 +150,7 @@ class Wall {
       dragstart: (event) => this.drag(event, number),
       focus: () => { this.focused = place; },
     },
-      picture(imageAddress(number, 96, this.look)),
+      image,
       el("small", {}, known.decided && el("span", { class: "pinned", title: "decided by you" }, "●"),
         ...[this.caption(known)].flat()));
     tile.style.height = `${this.height - 4}px`;
