@@ -70,6 +70,7 @@ def pack(
         "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
         "clusters": _clusters(contents),
+        "names": list(contents.names),
         "prototypes": {
             "pictures": _quantized(viewable(model.prototypes_)),
             "cluster": model.prototype_clusters_.tolist(),
@@ -189,10 +190,8 @@ def _clusters(contents: ReportContents) -> list[JSON]:
     sizes = np.bincount(labels, minlength=n_clusters)
     mean_costs = cluster_means(contents.assignment.costs, labels, n_clusters)
     return [
-        {"size": int(size), "cost": _number(cost), "bending": _number(bending), "name": name}
-        for size, cost, bending, name in zip(
-            sizes, mean_costs, contents.mean_bending, contents.names, strict=True
-        )
+        {"size": int(size), "cost": _number(cost), "bending": _number(bending)}
+        for size, cost, bending in zip(sizes, mean_costs, contents.mean_bending, strict=True)
     ]
 
 

@@ -48,8 +48,8 @@ function majorityText(k) {
     && `${asPercent(majority.share, 0)} ${LABEL_WORD} ${className(majority.label)}`;
 }
 // As a person has named it, or by its number.
-const shortName = (k) => DATA.clusters[k].name ?? `Cluster ${k}`;
-const inText = (k) => DATA.clusters[k].name ?? `cluster ${k}`;
+const shortName = (k) => DATA.names[k] ?? `Cluster ${k}`;
+const inText = (k) => DATA.names[k] ?? `cluster ${k}`;
 function clusterName(k) {
   const majority = majorityText(k);
   return majority === null ? shortName(k) : `${shortName(k)} · ${majority}`;
