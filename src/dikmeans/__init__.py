@@ -12,33 +12,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dikmeans import datasets, evaluation, plot, preprocessing, registration
+    from dikmeans import datasets, edits, evaluation, plot, preprocessing, registration
     from dikmeans.estimator import DIKMeans
     from dikmeans.kmeans.schedule import Search
+    from dikmeans.refinement import Corrections, refine
     from dikmeans.registration import align, pairwise_cost
 
     __version__: str
 
 __all__ = [
+    "Corrections",
     "DIKMeans",
     "Search",
     "__version__",
     "align",
     "datasets",
+    "edits",
     "evaluation",
     "pairwise_cost",
     "plot",
     "preprocessing",
+    "refine",
     "registration",
 ]
 
 _ORIGIN = {
+    "Corrections": "dikmeans.refinement",
     "DIKMeans": "dikmeans.estimator",
     "Search": "dikmeans.kmeans.schedule",
     "align": "dikmeans.registration",
     "pairwise_cost": "dikmeans.registration",
+    "refine": "dikmeans.refinement",
 }
-_PACKAGES = {"datasets", "evaluation", "plot", "preprocessing", "registration"}
+_PACKAGES = {"datasets", "edits", "evaluation", "plot", "preprocessing", "registration"}
 
 
 def __getattr__(name: str) -> object:

@@ -37,7 +37,11 @@ from dikmeans.images import (
 )
 from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Dataset, Workers
+from dikmeans.kmeans.guidance import FREE, REJECTED
 from dikmeans.kmeans.history import History
+from dikmeans.kmeans.membership import confidence, learn_temperature, membership
+from dikmeans.kmeans.outliers import OutlierRule, Outliers
+from dikmeans.kmeans.partial_labels import PartialLabels, parse_labels
 from dikmeans.kmeans.prototypes import prototype_rule
 from dikmeans.kmeans.run import FinishedRuns, Run, RunResult, RunState
 from dikmeans.kmeans.schedule import (
@@ -70,6 +74,7 @@ from dikmeans.parameters import (
     Choice,
     Constraint,
     Instance,
+    InvalidParameterError,
     Number,
     OneOf,
     Whole,
@@ -186,6 +191,11 @@ class DIKMeans(
         `dikmeans.kmeans.prototypes`. Clusters with fewer than five members per prototype get fewer.
         "auto" is up to 4, one for every 25 members in the sample of the search, and 1 with
         ``warp="none"``.
+    outliers : None, "auto" or float, default=None
+        Whether images may belong to no cluster: None of them; those that fit far worse than is
+        usual in their cluster; or this share of the images, at most a half. Outliers have the label
+        -1 and pull no centroid. See `outlier_scores_`, `set_outlier_threshold` and
+        `dikmeans.kmeans.outliers`.
     init : {"k-means++", "random"} or array, default="k-means++"
         First centroids: k-means++ under the Euclidean distance, random images, or given pictures of
         shape (K, rows, columns[, channels]) (as they are, before preprocessing). Given centroids
@@ -225,10 +235,19 @@ class DIKMeans(
     prototype_weights_ : array of shape (M,)
         Weight of the members of each prototype: their number, without sample weights.
     labels_ : int array of shape (N,)
-        The cluster of each image; equal to ``predict(X)``.
+        The cluster of each image, -1 for outliers; equal to ``predict(X)``, but where a person has
+        decided.
     assignment_ : Assignment
         Cluster, prototype, cost, margin to the second choice, and warp of each image; after
         `partial_fit`, of the last batch.
+    cluster_names_ : tuple of str or None
+        The name of each cluster, where a person has given one.
+    cluster_ids_ : tuple of str
+        What identifies each cluster from one refinement to the next, whatever it is called.
+    decided_ : int array of shape (N,)
+        What a person has decided for each image: its cluster, -1 that it has none, -2 nothing.
+    outlier_rule_ : OutlierRule
+        How badly an image must fit to be an outlier; see `outlier_scores_`.
     cluster_weights_ : array of shape (K,)
         Weight of the members of each cluster: their number, without sample weights.
     inertia_ : float
@@ -285,6 +304,7 @@ class DIKMeans(
         "intensity": [OneOf(("auto", *INTENSITIES))],
         "orientation": [OneOf(ORIENTATIONS)],
         "n_prototypes": [OneOf(("auto",)), Whole(1)],
+        "outliers": [OneOf((None, "auto")), Number(0, 0.5, with_low=False)],
         "init": [OneOf(tuple(SEEDINGS)), ARRAY_LIKE],
         "n_init": [OneOf(("auto",)), Whole(1)],
         "max_iter": [Whole(1)],
@@ -301,6 +321,10 @@ class DIKMeans(
     prototype_weights_: FloatArray
     labels_: IntArray
     assignment_: Assignment
+    outlier_rule_: OutlierRule
+    decided_: IntArray
+    cluster_names_: tuple[str | None, ...]
+    cluster_ids_: tuple[str, ...]
     inertia_: float
     deformation_precision_: FloatArray | None
     n_iter_: int
@@ -325,6 +349,7 @@ class DIKMeans(
         intensity: Literal["auto", "fixed", "affine"] = "auto",
         orientation: Orientation = "upright",
         n_prototypes: int | str = "auto",
+        outliers: Outliers = None,
         init: str | ArrayLike = "k-means++",
         n_init: int | str = "auto",
         max_iter: int = 100,
@@ -344,6 +369,7 @@ class DIKMeans(
         self.intensity = intensity
         self.orientation = orientation
         self.n_prototypes = n_prototypes
+        self.outliers = outliers
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -409,9 +435,10 @@ class DIKMeans(
     def fit(
         self,
         X: Any,
-        y: object = None,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
+        label_strength: float = np.inf,
         checkpoint: PathLike | None = None,
         progress: ProgressSink | None = None,
     ) -> Self:
@@ -431,9 +458,18 @@ class DIKMeans(
             May be larger than memory: a memory map, an array of zarr or h5py, or an iterator of
             arrays of images is read piece by piece, a Dask array by the workers of the cluster the
             program is connected to. See docs/scale.md.
-        y : ignored
+        y : array of shape (N,), optional
+            Partial labels: the class of some images (a number or a name), and -1, None or NaN for
+            those whose class is not known. Every class gets the cluster that its images fit best;
+            they stay in it, are prototypes of it, and it bears the name of the class. Classes
+            without a label are found as always. One run is added that starts from the labels; see
+            `dikmeans.kmeans.partial_labels`. A `y` in which every class is known is ignored, as by
+            all clusterers of scikit-learn. Not for images that are larger than memory.
         sample_weight : array of shape (N,), optional
             Weight of each image.
+        label_strength : float, default=inf
+            How much less another cluster must cost a labeled image than that of its class for it
+            to go there, in units of the cost. Infinity keeps it with its class.
         checkpoint : path-like, optional
             Folder to keep the fit in, or to continue from.
         progress : callable, optional
@@ -455,17 +491,24 @@ class DIKMeans(
         """
         self._check_parameters()
         with self._unchanged_on_error(), self._open(X, sample_weight) as dataset:
+            labels = self._partial_labels(y, dataset, label_strength)
             schedule = self.schedule_for(len(dataset), self.image_shape_)
             spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
-            seeds = self._seeds(len(dataset))
+            seeds = self._seeds(len(dataset), one_more=labels is not None)
             with (
-                open_store(checkpoint, seeds, lambda: self._fingerprint(dataset, seeds)) as store,
+                open_store(
+                    checkpoint, seeds, lambda: self._fingerprint(dataset, seeds, labels)
+                ) as store,
                 Progress(self, schedule, len(seeds), progress) as reporter,
             ):
                 finished, run, state = store.finished, None, None
                 try:
                     for seed in store.seeds[finished.n_runs :]:
-                        run = Run(dataset, self.image_shape_, spec, schedule, init, seed)
+                        if labels is not None:  # they lead the last run
+                            lead = finished.n_runs == len(seeds) - 1 and isinstance(init, str)
+                            labels = labels._replace(lead=lead)
+                        asked = self.outliers, labels
+                        run = Run(dataset, self.image_shape_, spec, schedule, init, seed, *asked)
                         state = store.restore(run)
                         reporter.begin_run(finished.n_runs + 1, state)
                         # first centroids, phases, prototypes
@@ -479,7 +522,7 @@ class DIKMeans(
                 except (KeyboardInterrupt, StopRequested) as stop:
                     finished = _keep_unfinished(finished, run, state, stop)
             assert finished.best is not None
-            self._set_fitted(finished.best)
+            self._set_fitted(finished.best, labels)
             self._first_images = None
         return self
 
@@ -561,12 +604,12 @@ class DIKMeans(
 
     def _search(self, collected: Shard, n_new: int) -> None:
         """Search the first images, the last `n_new` of which are the current batch."""
-        dataset = Dataset.in_memory(*collected, self.n_jobs)
+        dataset = Dataset.in_memory(collected.images, collected.weights, self.n_jobs)
         schedule = self.schedule_for(len(dataset), self.image_shape_)
         spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
         finished = FinishedRuns()
         for seed in self._seeds(len(dataset)):
-            run = Run(dataset, self.image_shape_, spec, schedule, init, seed)
+            run = Run(dataset, self.image_shape_, spec, schedule, init, seed, self.outliers)
             *_, state = run.states()
             finished = finished.including(run.result(state))
         assert finished.best is not None
@@ -574,20 +617,24 @@ class DIKMeans(
         columns = [None if column is None else column[-n_new:] for column in self.assignment_]
         self.assignment_ = Assignment(*columns)  # type: ignore[arg-type]  # None: only warps
         self.labels_ = self.assignment_.labels
+        self.decided_ = np.full(len(self.labels_), FREE)
         self.inertia_ = float(collected.weights[-n_new:] @ self.assignment_.costs)
 
     def _absorb(self, batch: Dataset) -> None:
         """Let a batch move the prototypes, under the measure that has been found."""
         measure = self._fitted_measure()
         pictures, clusters = self._prototype_pictures(), self.prototype_clusters_
-        after = absorb(batch, measure, pictures, clusters, self.prototype_weights_)
+        after = absorb(
+            batch, measure, pictures, clusters, self.prototype_weights_, self.outlier_rule_
+        )
         self.prototypes_ = from_channels_first(after.prototypes, self.compared_shape_)
         self.prototype_weights_ = after.weights
         self.assignment_, self.inertia_ = after.assignment, after.inertia
         self.labels_ = self.assignment_.labels
+        self.decided_ = np.full(len(self.labels_), FREE)
 
     def fit_transform(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
         """Fit, then the cost of each image to each cluster; X is read twice."""
         if isinstance(X, Iterator):
@@ -595,14 +642,14 @@ class DIKMeans(
                 "X is an iterator, which can be read only once: call fit, then transform with a "
                 "new iterator over the images."
             )
-        costs: FloatArray = self.fit(X, sample_weight=sample_weight).transform(X)
+        costs: FloatArray = self.fit(X, y, sample_weight=sample_weight).transform(X)
         return costs
 
     def fit_predict(
-        self, X: Any, y: object = None, sample_weight: ArrayLike | None = None
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> IntArray:
         """Fit, then the cluster of each image."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     # -- new images ----------------------------------------------------------------------------
 
@@ -624,8 +671,65 @@ class DIKMeans(
             self.prototype_clusters_, self.prototype_weights_, self.n_clusters
         )
 
+    @property
+    def outlier_scores_(self) -> FloatArray:
+        """How badly each image of the fit fits, in spreads of the log costs of its cluster: (N,).
+
+        Normal quantiles, nearly: 2 % of the members of a cluster score above 2.
+        """
+        nearest = self.prototype_clusters_[self.assignment_.prototypes]
+        return self.outlier_rule_.scores(self.assignment_.costs, nearest)
+
+    @property
+    def outlier_threshold_(self) -> float:
+        """The score above which images are outliers; infinity if there are none."""
+        return self.outlier_rule_.threshold
+
+    def set_outlier_threshold(self, threshold: float) -> Self:
+        """Move the score above which images are outliers; centroids stay where they are.
+
+        Labels change at once, of the fit (but where a person has decided) and of new images.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from dikmeans import DIKMeans
+        >>> X = load_digits().images[:100]
+        >>> model = DIKMeans(5, random_state=0).fit(X).set_outlier_threshold(1.0)
+        >>> bool(((model.labels_ == -1) == (model.outlier_scores_ > 1)).all())
+        True
+        """
+        check_is_fitted(self)
+        if np.isnan(threshold):
+            raise InvalidParameterError("threshold", threshold, "a number, or infinity")
+        self.outlier_rule_ = self.outlier_rule_._replace(threshold=float(threshold))
+        nearest = self.prototype_clusters_[self.assignment_.prototypes].astype(np.int32)
+        outliers = self.outlier_scores_ > threshold
+        outliers = np.where(self.decided_ == FREE, outliers, self.decided_ == REJECTED)
+        self.assignment_ = self.assignment_._replace(labels=nearest).without(outliers)
+        self.labels_ = self.assignment_.labels
+        return self
+
+    @property
+    def temperature_(self) -> float:
+        """The temperature of `membership`, from the costs of the fit; outliers do not count."""
+        return learn_temperature(self.assignment_.costs[self.labels_ >= 0])
+
+    @property
+    def confidence_(self) -> FloatArray:
+        """How sure each label of the fit is, from 0 to 1: its cluster against the second-best."""
+        return confidence(self.assignment_.margins, self.temperature_)
+
+    def membership(self, X: Any) -> FloatArray:
+        """How far each image belongs to each cluster, shape (N, K); rows sum to one.
+
+        ``softmax(-transform(X) / temperature_)``; see `dikmeans.kmeans.membership`. Whether an
+        image belongs to any cluster at all is another question: see `outlier_rule_`.
+        """
+        return membership(np.asarray(self.transform(X), dtype=np.float64), self.temperature_)
+
     def predict(self, X: Any) -> IntArray:
-        """The cluster of each image, an int array of shape (N,)."""
+        """The cluster of each image, an int array of shape (N,); -1 for outliers."""
         return self.assign(X).labels
 
     def assign(self, X: Any) -> Assignment:
@@ -644,9 +748,11 @@ class DIKMeans(
         True
         """
         with self._open_new(X) as dataset:
-            return dataset.evaluate(
+            nearest = dataset.evaluate(
                 self._fitted_measure(), self._prototype_pictures(), self.prototype_clusters_
             )
+        outliers = self.outlier_rule_.are_outliers(nearest.costs, nearest.labels)
+        return nearest.without(outliers)
 
     def transform(self, X: Any) -> FloatArray:
         """The cost of each image to each cluster, shape (N, K): to its cheapest prototype.
@@ -717,7 +823,8 @@ class DIKMeans(
             images = dataset.local().images
         if costs is None:
             costs = np.full((len(images), self.n_clusters), np.nan)
-            costs[np.arange(len(images)), assignment.labels] = assignment.costs
+            nearest = self.prototype_clusters_[assignment.prototypes]
+            costs[np.arange(len(images)), nearest] = assignment.costs
         measure = self._fitted_measure()
         warps = np.swapaxes(assignment.warps, 1, 2)
         return Alignments(
@@ -799,13 +906,13 @@ class DIKMeans(
             return np.reshape(X[number], self.image_shape_)
 
         def maps(numbers: IntArray) -> CarriedMaps:
-            return self._maps(X, assignment, numbers)
+            return self.maps_to_prototypes(X, assignment, numbers)
 
         read = _reader(own if originals is None else originals, len(assignment.labels))
         members = best_members(assignment.prototypes, assignment.costs, n_prototypes, max_members)
         return average_members(members, maps, read, size, frame, self.n_jobs)
 
-    def _maps(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
+    def maps_to_prototypes(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
         """Where some of the images are read to bring them into the frames of their prototypes."""
         if len(assignment.labels) != len(X):
             raise ValueError(
@@ -890,14 +997,15 @@ class DIKMeans(
             return 1
         return resolve_n_init(self.n_init, n_images, self.n_clusters, self.warp)
 
-    def _seeds(self, n_images: int) -> list[int]:
-        """One seed per run."""
+    def _seeds(self, n_images: int, *, one_more: bool = False) -> list[int]:
+        """One seed per run; with one more, for the run that partial labels lead."""
         n_runs = self.n_runs_for(n_images)
         if self.n_init == "auto":
             reason = "several if images are few: a run may end in a bad optimum, and costs little"
             self._choose("n_init", Choice(n_runs, reason))
         rng, highest = check_random_state(self.random_state), np.iinfo(np.int32).max
-        seeds: list[int] = rng.randint(highest, size=n_runs).tolist()
+        n_seeds = n_runs + (one_more and isinstance(self.init, str))
+        seeds: list[int] = rng.randint(highest, size=n_seeds).tolist()
         return seeds
 
     def _first_centroids(self) -> str | FloatArray:
@@ -914,7 +1022,9 @@ class DIKMeans(
             )
         return self.preprocessing_.apply(centroids)
 
-    def _fingerprint(self, dataset: Dataset, seeds: Sequence[int]) -> JSON:
+    def _fingerprint(
+        self, dataset: Dataset, seeds: Sequence[int], labels: PartialLabels | None
+    ) -> JSON:
         """What tells this fit from others."""
         parameters = encode_parameters(self)
         for name in IRRELEVANT_PARAMETERS:
@@ -923,7 +1033,21 @@ class DIKMeans(
             parameters["init"] = f"pictures {digest(np.asarray(self.init))}"
         if isinstance(self.random_state, np.random.RandomState):
             parameters["random_state"] = f"a generator, about to draw {seeds[0]}"
+        if labels is not None:
+            parameters["y"] = f"labels {digest(labels.numbers)} {digest(labels.classes)}"
+            parameters["label_strength"] = str(labels.strength)
         return fingerprint_of(parameters, self.image_shape_, dataset)
+
+    def _partial_labels(
+        self, y: ArrayLike | None, dataset: Dataset, strength: float
+    ) -> PartialLabels | None:
+        """The labels of a fit, checked."""
+        if not strength > 0:
+            raise InvalidParameterError("label_strength", strength, "a number above 0")
+        labels = parse_labels(y, len(dataset), self.n_clusters, strength)
+        if labels is not None and not dataset.workers.in_memory:
+            raise ValueError("Partial labels (y) need images in memory: pass X as one array.")
+        return labels
 
     # -- images --------------------------------------------------------------------------------
 
@@ -1057,13 +1181,14 @@ class DIKMeans(
 
     # -- fitted state --------------------------------------------------------------------------
 
-    def _set_fitted(self, result: RunResult) -> None:
+    def _set_fitted(self, result: RunResult, labels: PartialLabels | None = None) -> None:
         """Turn the result of a run into fitted attributes."""
         self.prototypes_ = from_channels_first(result.prototypes.pictures, self.compared_shape_)
         self.prototype_clusters_ = result.prototypes.clusters
         self.prototype_weights_ = result.prototype_weights
         self.init_centers_ = from_channels_first(result.init_centroids, self.compared_shape_)
         self.assignment_ = result.assignment
+        self.outlier_rule_ = result.outlier_rule
         self.labels_ = result.assignment.labels
         self.inertia_ = result.inertia
         self.deformation_precision_ = result.precision
@@ -1072,7 +1197,15 @@ class DIKMeans(
         self.n_iter_ = sum(record.phase == final for record in result.history.iterations)
         self.measure_ = self.measure_for(self.preprocessing_)
         self._n_features_out = self.n_clusters
-        n_filled = len(np.unique(self.labels_))
+        self.cluster_ids_ = tuple(f"c{k}" for k in range(self.n_clusters))
+        self.decided_ = np.full(len(self.labels_), FREE)
+        names: list[str | None] = [None] * self.n_clusters
+        if labels is not None and result.class_clusters is not None:
+            self.decided_[labels.numbers] = result.class_clusters[labels.classes]
+            for cluster, name in zip(result.class_clusters, labels.names, strict=True):
+                names[cluster] = name
+        self.cluster_names_ = tuple(names)
+        n_filled = len(np.unique(self.labels_[self.labels_ >= 0]))
         if n_filled < self.n_clusters:
             warnings.warn(
                 f"Only {n_filled} of {self.n_clusters} clusters have members: there may be fewer "
@@ -1090,6 +1223,11 @@ class DIKMeans(
         except BaseException:
             self.__dict__ = before
             raise
+
+    def preprocess(self, X: Any) -> FloatArray:
+        """Images as they are compared: preprocessed, of shape (N, channels, rows, columns)."""
+        with self._open_new(X) as dataset:
+            return dataset.local().images
 
     def _prototype_pictures(self) -> FloatArray:
         flat = self.prototypes_.reshape(len(self.prototypes_), -1)

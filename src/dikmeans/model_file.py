@@ -2,10 +2,12 @@
 
 Tensors: ``prototypes`` (M, rows, columns[, channels]), ``prototype_clusters`` (M,),
 ``prototype_weights`` (M,), ``init_centers`` (K, rows, columns[, channels]), the assignment of the
-training images ``assignment.*``, what preprocessing has learned ``preprocessing.*``, where a
-deformation prior was learned ``deformation_precision``, and where the first centroids were given
-``init``. The JSON header has format, version, parameters, and the fitted values that are not
-arrays. The device of the solver is not kept: a model fitted on a GPU is read where there is none.
+training images ``assignment.*`` and what a person has decided about them ``decided`` (N,), the rule
+for outliers ``outlier_centers`` and ``outlier_spreads`` (K,), what preprocessing has learned
+``preprocessing.*``, where a deformation prior was learned ``deformation_precision``, and where the
+first centroids were given ``init``. The JSON header has format, version, parameters, and the fitted
+values that are not arrays. The device of the solver is not kept: a model fitted on a GPU is read
+where there is none.
 
 Reading parses numbers and JSON and nothing else: a file cannot make code run.
 """
@@ -22,12 +24,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dikmeans._typing import JSON, Array, ImageShape, PathLike
+from dikmeans._typing import JSON, Array, ImageShape, IntArray, PathLike
 from dikmeans.checkpoint.folder import WRONG_CONTENT
 from dikmeans.errors import DikmeansError
 from dikmeans.images import check_image_shape
 from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
+from dikmeans.kmeans.guidance import FREE, REJECTED
 from dikmeans.kmeans.history import History, IterationRecord
+from dikmeans.kmeans.outliers import OutlierRule
 from dikmeans.kmeans.schedule import Search
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.parameters import Choice
@@ -38,13 +42,16 @@ from dikmeans.registration.specification import is_precision
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
 
-FORMAT, VERSION = "dikmeans-model", 2
+FORMAT, VERSION = "dikmeans-model", 3
 _ASSIGNMENT, _PREPROCESSING = "assignment.", "preprocessing."
 _TENSORS = {
     "prototypes",
     "prototype_clusters",
     "prototype_weights",
     "init_centers",
+    "decided",
+    "outlier_centers",
+    "outlier_spreads",
     *(_ASSIGNMENT + field for field in Assignment._fields if field != "warps"),
 }
 _OPTIONAL_TENSORS = {"init", "deformation_precision", _ASSIGNMENT + "warps"}
@@ -59,6 +66,9 @@ _FITTED = {
     "choices",
     "learned_prior",
     "history",
+    "outlier_threshold",
+    "cluster_names",
+    "cluster_ids",
 }
 
 ModelT = TypeVar("ModelT", bound="DIKMeans")
@@ -134,6 +144,9 @@ def save_model(model: DIKMeans, path: PathLike) -> None:
         "prototype_clusters": model.prototype_clusters_,
         "prototype_weights": model.prototype_weights_,
         "init_centers": model.init_centers_,
+        "decided": model.decided_,
+        "outlier_centers": model.outlier_rule_.centers,
+        "outlier_spreads": model.outlier_rule_.spreads,
     }
     for field, column in model.assignment_._asdict().items():
         if column is not None:
@@ -161,6 +174,9 @@ def save_model(model: DIKMeans, path: PathLike) -> None:
             "choices": {name: list(choice) for name, choice in model.choices_.items()},
             "learned_prior": model.deformation_precision_ is not None,
             "history": asdict(model.history_),
+            "outlier_threshold": _finite_or_none(model.outlier_rule_.threshold),
+            "cluster_names": list(model.cluster_names_),
+            "cluster_ids": list(model.cluster_ids_),
         },
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
     }
@@ -247,6 +263,13 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
         tensors, model.n_clusters, measure.n_basis, len(measure.orientations)
     )
     model.labels_ = model.assignment_.labels
+    model.decided_ = _read_decided(tensors["decided"], len(model.labels_), model.n_clusters)
+    model.outlier_rule_ = _read_outlier_rule(tensors, fitted, model.n_clusters)
+    model.cluster_names_ = _read_texts(fitted["cluster_names"], model.n_clusters, "cluster_names")
+    ids = _read_texts(fitted["cluster_ids"], model.n_clusters, "cluster_ids")
+    model.cluster_ids_ = tuple(text for text in ids if text is not None)
+    if len(set(model.cluster_ids_)) < model.n_clusters:
+        raise ValueError("cluster_ids should be different texts")
     model.inertia_ = float(fitted["inertia"])
     model.deformation_precision_ = precision
     model.n_iter_ = int(fitted["n_iter"])
@@ -263,21 +286,51 @@ def _refuse_odd(what: str, names: set[str]) -> None:
         raise ValueError(f"unknown or missing {what}: {', '.join(sorted(names))}")
 
 
+def _finite_or_none(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _read_decided(decided: Array, n: int, n_clusters: int) -> IntArray:
+    is_whole = decided.shape == (n,) and decided.dtype.kind == "i"
+    if not is_whole or (n and not FREE <= decided.min() <= decided.max() < n_clusters):
+        raise ValueError(f"decided should be {n} whole numbers from {FREE} to {n_clusters - 1}")
+    return decided.astype(np.int64)
+
+
+def _read_outlier_rule(tensors: dict[str, Array], fitted: JSON, n_clusters: int) -> OutlierRule:
+    centers, spreads = tensors["outlier_centers"], tensors["outlier_spreads"]
+    for name, column in (("outlier_centers", centers), ("outlier_spreads", spreads)):
+        if column.shape != (n_clusters,) or not _are_pixels(column):
+            raise ValueError(f"{name} should be {n_clusters} finite numbers")
+    if not (spreads > 0).all():
+        raise ValueError("outlier_spreads should be positive")
+    threshold = fitted["outlier_threshold"]
+    return OutlierRule(centers, spreads, math.inf if threshold is None else float(threshold))
+
+
+def _read_texts(texts: object, n: int, what: str) -> tuple[str | None, ...]:
+    if not isinstance(texts, list) or len(texts) != n:
+        raise ValueError(f"{what} should be {n} texts")
+    if not all(text is None or isinstance(text, str) for text in texts):
+        raise ValueError(f"{what} should be {n} texts")
+    return tuple(texts)
+
+
 def _read_assignment(
     tensors: dict[str, Array], n_clusters: int, n_basis: int, n_orientations: int
 ) -> Assignment:
     fields = {field: tensors.get(_ASSIGNMENT + field) for field in Assignment._fields}
     labels, prototypes, costs, margins, orientations, warps = fields.values()
     n = len(tensors[_ASSIGNMENT + "labels"])
-    for name, column, n_values in (
-        ("labels", labels, n_clusters),
-        ("prototypes", prototypes, len(tensors["prototypes"])),
-        ("orientations", orientations, n_orientations),
+    for name, column, low, n_values in (
+        ("labels", labels, REJECTED, n_clusters),
+        ("prototypes", prototypes, 0, len(tensors["prototypes"])),
+        ("orientations", orientations, 0, n_orientations),
     ):
         assert column is not None
         is_whole = column.shape == (n,) and column.dtype.kind == "i"
-        if not is_whole or (n and not 0 <= column.min() <= column.max() < n_values):
-            raise ValueError(f"{name} should be whole numbers from 0 to {n_values - 1}")
+        if not is_whole or (n and not low <= column.min() <= column.max() < n_values):
+            raise ValueError(f"{name} should be whole numbers from {low} to {n_values - 1}")
     for name, column in (("costs", costs), ("margins", margins)):
         assert column is not None
         if column.shape != (n,) or column.dtype != np.float64 or np.isinf(column).any():

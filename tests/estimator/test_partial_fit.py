@@ -8,6 +8,7 @@ from dikmeans import DIKMeans
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.kmeans.centroid_update import unmoving_sums, update_step
 from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.outliers import OutlierRule
 from dikmeans.outofcore.minibatch import absorb
 from tests.helpers import build_measure, quick
 
@@ -71,7 +72,8 @@ def test_a_batch_counts_as_much_as_its_weight_among_all(real_digits):
     batch = Dataset.in_memory(X.astype(float))
     before = X[:2].astype(float)
     measure = build_measure((28, 28), warp="none")
-    after = absorb(batch, measure, before, np.arange(2), np.array([30.0, 0.0]))
+    no_outliers = OutlierRule(np.zeros(2), np.ones(2), np.inf)
+    after = absorb(batch, measure, before, np.arange(2), np.array([30.0, 0.0]), no_outliers)
     for k, weight in enumerate([30.0, 0.0]):
         members = X[after.assignment.labels == k]
         mean = (weight * before[k] + members.sum(axis=0)) / (weight + len(members))

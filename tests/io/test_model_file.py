@@ -82,9 +82,9 @@ def test_every_parameter_comes_back(real_digits, tmp_path, parameters):
 
 
 def test_a_file_names_its_format_and_version(path):
-    assert (FORMAT, VERSION) == ("dikmeans-model", 2)
+    assert (FORMAT, VERSION) == ("dikmeans-model", 3)
     header, tensors = read_tensor_file(path, FORMAT, VERSION, "model")
-    assert header["version"] == 2
+    assert header["version"] == 3
     assert {"prototypes", "prototype_clusters", "assignment.labels", "assignment.warps"} <= set(
         tensors
     )
@@ -229,7 +229,7 @@ def test_arrays_that_do_not_belong_are_refused(path):
         {"prototype_weights": -1 - weights},
         {"prototype_weights": weights[1:].copy()},
         {"assignment.labels": labels + 100},
-        {"assignment.labels": labels - 1},
+        {"assignment.labels": labels - 2},
         {"assignment.labels": labels.astype(float)},
         {"assignment.prototypes": tensors["assignment.prototypes"] + 100},
         {"assignment.costs": costs[1:].copy()},
@@ -237,6 +237,10 @@ def test_arrays_that_do_not_belong_are_refused(path):
         {"assignment.warps": warps[:, :, 1:].copy()},
         {"assignment.warps": warps + np.float32(np.nan)},
         {"deformation_precision": -tensors["deformation_precision"]},
+        {"decided": tensors["decided"] + 100},
+        {"decided": tensors["decided"][1:].copy()},
+        {"outlier_centers": tensors["outlier_centers"] + np.nan},
+        {"outlier_spreads": 0 * tensors["outlier_spreads"]},
         {"extra": np.zeros(2)},
     ):
         write_tensor_file(path, FORMAT, VERSION, header, {**tensors, **change})

@@ -26,7 +26,7 @@ from dikmeans._typing import JSON, Array, PathLike
 from dikmeans.errors import DikmeansError
 from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
 
-FORMAT, VERSION = "dikmeans-checkpoint", 1
+FORMAT, VERSION = "dikmeans-checkpoint", 2
 MANIFEST, LOCK = "checkpoint.safetensors", "lock"
 _NAMED = re.compile(r"(fits|best)-[\w-]+\.safetensors")
 _LEFT_OVER = re.compile(r"\.(checkpoint|fits-[\w-]+|best-[\w-]+)\.safetensors\.[0-9a-f]+\.part")

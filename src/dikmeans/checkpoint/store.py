@@ -21,12 +21,13 @@ from dikmeans.checkpoint.fingerprint import differences
 from dikmeans.checkpoint.folder import CheckpointFolder, CheckpointProblem
 from dikmeans.io.tensor_file import read_tensor_file, write_tensor_file
 from dikmeans.kmeans.history import History, IterationRecord
+from dikmeans.kmeans.outliers import OutlierRule
 from dikmeans.kmeans.prototypes import Prototypes
 from dikmeans.kmeans.run import FinishedRuns, Run, RunResult, RunState
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.kmeans.swaps import Split, SwapState
 
-BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 2
+BEST_FORMAT, BEST_VERSION = "dikmeans-best-run", 3
 
 
 class CheckpointStore(Protocol):
@@ -225,6 +226,7 @@ def encode_state(state: RunState) -> tuple[JSON, dict[str, Array]]:
         "stopped": state.stopped,
         "random_numbers": [generator, position, has_gauss, gauss],
         "swaps": None,
+        "cutoff": state.cutoff if np.isfinite(state.cutoff) else None,
         "history": [asdict(iteration) for iteration in state.history],
     }
     tensors: dict[str, Array] = {
@@ -234,6 +236,8 @@ def encode_state(state: RunState) -> tuple[JSON, dict[str, Array]]:
     }
     if state.precision is not None:
         tensors["precision"] = state.precision
+    if state.class_clusters is not None:
+        tensors["class_clusters"] = state.class_clusters
     if state.prototypes is not None:
         tensors["prototypes"] = state.prototypes.pictures
         tensors["prototype_clusters"] = state.prototypes.clusters
@@ -251,7 +255,8 @@ def encode_state(state: RunState) -> tuple[JSON, dict[str, Array]]:
 def decode_state(run: Run, record: JSON, tensors: dict[str, Array], folder: Path) -> RunState:
     """The state that `encode_state` and `write_fits` have kept."""
     phase, swaps = int(record["phase"]), record["swaps"]
-    images = run.images_of(run.schedule.phases[phase])
+    cutoff = np.inf if record["cutoff"] is None else float(record["cutoff"])
+    images = run.images_of(run.schedule.phases[phase]).trimmed(cutoff)
     clustering = images.read_clustering(folder, record["fits"], tensors["centroids"])
     generator, position, has_gauss, gauss = record["random_numbers"]
     prototypes = None
@@ -275,6 +280,8 @@ def decode_state(run: Run, record: JSON, tensors: dict[str, Array], folder: Path
         ),
         precision=tensors.get("precision"),
         prototypes=prototypes,
+        class_clusters=tensors.get("class_clusters"),
+        cutoff=cutoff,
         history=tuple(IterationRecord(**iteration) for iteration in record["history"]),
     )
 
@@ -287,9 +294,14 @@ def write_result(result: RunResult, folder: Path, number: int) -> str:
         "prototype_clusters": result.prototypes.clusters,
         "prototype_weights": result.prototype_weights,
         "init_centroids": result.init_centroids,
+        "outlier_centers": result.outlier_rule.centers,
+        "outlier_spreads": result.outlier_rule.spreads,
+        "outlier_threshold": np.array(result.outlier_rule.threshold),
     }
     if result.precision is not None:
         tensors["precision"] = result.precision
+    if result.class_clusters is not None:
+        tensors["class_clusters"] = result.class_clusters
     for field, array in result.assignment._asdict().items():
         if array is not None:
             tensors[f"assignment.{field}"] = array
@@ -315,8 +327,14 @@ def read_result(path: Path) -> RunResult:
         tensors["init_centroids"],
         tensors.get("precision"),
         Assignment(**fields),  # type: ignore[arg-type]  # checked above
+        OutlierRule(
+            tensors["outlier_centers"],
+            tensors["outlier_spreads"],
+            float(tensors["outlier_threshold"]),
+        ),
         float(np.float64(header["inertia"])),
         float(np.float64(header["centroid_inertia"])),
+        tensors.get("class_clusters"),
         History(
             [IterationRecord(**iteration) for iteration in history["iterations"]],
             str(history["stopped"]),

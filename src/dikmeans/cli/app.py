@@ -18,7 +18,9 @@ from dikmeans.cli.export import export
 from dikmeans.cli.fit import fit
 from dikmeans.cli.info import info
 from dikmeans.cli.predict import predict
+from dikmeans.cli.refine import refine
 from dikmeans.cli.report import report
+from dikmeans.cli.studio import studio
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -55,7 +57,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, predict, report, export, choose_k, info, demo):
+for command in (fit, predict, report, studio, refine, export, choose_k, info, demo):
     app.command()(command)
 
 

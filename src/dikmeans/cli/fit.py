@@ -79,6 +79,7 @@ def fit(
     landmarks: options.Landmarks = None,
     smoothness: options.Smoothness = None,
     prototypes: options.Prototypes = None,
+    outliers: options.Outliers = None,
     runs: Annotated[
         int | None,
         options.clustering_option(
@@ -115,6 +116,7 @@ def fit(
             landmarks=landmarks,
             smoothness=smoothness,
             n_prototypes=prototypes,
+            outliers=outliers,
             n_init=runs,
             random_state=seed,
             n_jobs=jobs,

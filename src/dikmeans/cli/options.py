@@ -65,6 +65,15 @@ def _parse_device(text: str) -> str:
     return text
 
 
+def _parse_outliers(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither auto nor a share such as 0.05.") from None
+
+
 def _parse_jobs(text: str) -> int:
     if not re.fullmatch(r"-?[1-9]\d*", text):
         raise typer.BadParameter(f"{text!r}: expected a number of threads, or -1 for all cores.")
@@ -174,6 +183,16 @@ Prototypes = Annotated[
     int | None,
     clustering_option(
         min=1, metavar="N", help="Prototypes per cluster, at most. Default: up to 4."
+    ),
+]
+Outliers = Annotated[
+    float | None,
+    clustering_option(
+        parser=_parse_outliers,
+        metavar="auto|SHARE",
+        help="Let pictures belong to no cluster: those that fit far worse than is usual, or a "
+        "share such as 0.05. They get cluster -1. Default: none.",
+        show_default=False,
     ),
 ]
 Seed = Annotated[int, clustering_option(min=0, max=2**32 - 1, help="Of everything random.")]

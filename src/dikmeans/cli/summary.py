@@ -98,8 +98,13 @@ def print_run(run: RunFolder) -> None:
     for row in summarize_clusters(run):
         cost = "—" if row.mean_cost is None else f"{row.mean_cost:.4f}"
         typical = Text(printable(row.most_typical or "—"))
-        numbers = (row.cluster, row.size, row.prototypes, cost, row.unsure)
-        table.add_row(*map(str, numbers), typical)
+        name = run.model.cluster_names_[row.cluster]
+        cluster = Text(printable(f"{row.cluster} {name}") if name else str(row.cluster))
+        numbers = (row.size, row.prototypes, cost, row.unsure)
+        table.add_row(cluster, *map(str, numbers), typical)
+    n_outside = int((run.model.labels_ < 0).sum())
+    if n_outside:
+        table.add_row("none", str(n_outside), "", "", "", "")
     console.print(table)
     console.print(
         Text(

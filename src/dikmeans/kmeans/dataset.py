@@ -26,6 +26,7 @@ from dikmeans._typing import JSON, DType, FloatArray, IntArray
 from dikmeans.io.tensor_file import TensorFileError
 from dikmeans.kmeans import shard as on_shard
 from dikmeans.kmeans.centroid_update import Sums, move_centroids
+from dikmeans.kmeans.guidance import Guidance
 from dikmeans.kmeans.shard import Assignment, Shard, Summary, digest
 from dikmeans.registration.measure import Measure, PairFits
 
@@ -155,7 +156,7 @@ class LocalFit:
     Attributes
     ----------
     images, weights
-        As in `Shard`, in the precision of the measure.
+        As in `Shard`, in the precision of the measure; outliers have weight zero.
     labels : int array of shape (n,)
         The nearest centroid of each image.
     costs : array of shape (n, K)
@@ -190,6 +191,9 @@ class Dataset(AbstractContextManager["Dataset"]):
         All weights, in this process: they decide which images are drawn. None if all are one.
     n_jobs : int or None
         Threads that this process may use for images it has loaded.
+    cutoff : float
+        An image that costs more in every cluster is an outlier: it moves no centroid, and counts
+        with the cutoff as its cost.
     """
 
     shards: tuple[Handle, ...]
@@ -198,16 +202,28 @@ class Dataset(AbstractContextManager["Dataset"]):
     workers: Workers
     weights: FloatArray | None = None
     n_jobs: int | None = None
+    cutoff: float = np.inf
 
     @classmethod
     def in_memory(
         cls, images: FloatArray, weights: FloatArray | None = None, n_jobs: int | None = None
     ) -> Dataset:
         """Images (N, C, rows, columns) in memory: one shard."""
-        weights = np.ones(len(images)) if weights is None else weights
-        bounds = np.array([0, len(images)])
-        shards = (Shard(images, weights),)
-        return cls(shards, bounds, images.dtype, InProcess(n_jobs), weights, n_jobs)
+        return cls._of(Shard(images, np.ones(len(images)) if weights is None else weights), n_jobs)
+
+    @classmethod
+    def _of(cls, shard: Shard, n_jobs: int | None, cutoff: float = np.inf) -> Dataset:
+        bounds = np.array([0, len(shard.images)])
+        workers = InProcess(n_jobs)
+        return cls((shard,), bounds, shard.images.dtype, workers, shard.weights, n_jobs, cutoff)
+
+    def guided(self, guidance: Guidance | None) -> Dataset:
+        """A data set in memory with surcharges on some of its images, in place of any before."""
+        return self._of(self.local()._replace(guidance=guidance), self.n_jobs, self.cutoff)
+
+    def trimmed(self, cutoff: float) -> Dataset:
+        """The same images with another cutoff."""
+        return replace(self, cutoff=cutoff)
 
     def __len__(self) -> int:
         return int(self.bounds[-1])
@@ -244,6 +260,17 @@ class Dataset(AbstractContextManager["Dataset"]):
         fits = self._map(on_shard.assign, measure, centroids, before)
         return self._summarized(centroids, list(fits), before)
 
+    def summarized(self, clustering: Clustering) -> Clustering:
+        """A clustering of these images with the sums for their present cutoff."""
+        return self._summarized(clustering.centroids, clustering.fits, clustering.fits)
+
+    def own_costs(self, clustering: Clustering) -> FloatArray:
+        """The cost of each image to its nearest centroid, (N,)."""
+        costs = self.workers.fetch(
+            self.workers.call(on_shard.own_costs, fits) for fits in clustering.fits
+        )
+        return np.concatenate(costs)
+
     def realign(
         self, measure: Measure, clustering: Clustering, centroids: FloatArray, columns: IntArray
     ) -> Clustering:
@@ -255,7 +282,7 @@ class Dataset(AbstractContextManager["Dataset"]):
         """The centroid update for a clustering."""
 
         def gather(centroids: FloatArray) -> Sums:
-            sums = self._map(on_shard.gather, measure, centroids, clustering.fits)
+            sums = self._map(on_shard.gather, measure, centroids, clustering.fits, self.cutoff)
             total: Sums = self.workers.total(sums)
             return total
 
@@ -303,20 +330,29 @@ class Dataset(AbstractContextManager["Dataset"]):
         self, centroids: FloatArray, fits: Sequence[Handle], before: Sequence[Handle]
     ) -> Clustering:
         summaries = (
-            self.workers.call(on_shard.summarize, *shard)
+            self.workers.call(on_shard.summarize, *shard, self.cutoff)
             for shard in zip(self.shards, fits, before, strict=True)
         )
         return Clustering(centroids, tuple(fits), self.workers.total(summaries))
 
     # -- images --------------------------------------------------------------------------------
 
-    def draw(self, size: int, rng: np.random.RandomState) -> Dataset:
-        """At most `size` images of positive weight, in order, in memory; all, if no more exist."""
+    def draw(
+        self, size: int, rng: np.random.RandomState, always: IntArray | None = None
+    ) -> tuple[Dataset, IntArray]:
+        """At most `size` images of positive weight, in order, in memory; all, if no more exist.
+
+        With their numbers. Images `always` are among them, even if that makes more than `size`.
+        """
         if len(self) <= size:
-            return self if self.workers.in_memory else self._small(*self.local())
+            sample = self if self.workers.in_memory else self._small(self.local())
+            return sample, np.arange(len(self))
         weights = np.broadcast_to(1.0, len(self)) if self.weights is None else self.weights
         chosen = draw_indices(self.weights, len(self), size, rng)
-        return self._small(self.take(chosen), np.ascontiguousarray(weights[chosen]))
+        if always is not None:
+            chosen = np.union1d(chosen, always)
+        shard = Shard(self.take(chosen), np.ascontiguousarray(weights[chosen]))
+        return self._small(shard), chosen
 
     def take(self, numbers: IntArray) -> FloatArray:
         """Images by number, ascending."""
@@ -331,13 +367,13 @@ class Dataset(AbstractContextManager["Dataset"]):
         )
 
     def subset(self, numbers: IntArray) -> Dataset:
-        """Some images of a data set in memory."""
-        return self._small(*self.local().take(numbers))
+        """Some images of a data set in memory, without guidance: it names clusters of all."""
+        return self._small(self.local().take(numbers)._replace(guidance=None))
 
     def worst_fitting(self, clustering: Clustering, count: int, dtype: DType) -> FloatArray:
         """The images that fit their nearest centroids worst, the worst first."""
         candidates = self.workers.fetch(
-            self.workers.call(on_shard.worst_fitting, shard, fits, count)
+            self.workers.call(on_shard.worst_fitting, shard, fits, count, self.cutoff)
             for shard, fits in zip(self.shards, clustering.fits, strict=True)
         )
         costs = np.concatenate([cost for cost, _ in candidates])
@@ -355,27 +391,32 @@ class Dataset(AbstractContextManager["Dataset"]):
         shards = self._local_shards()
         if len(shards) == 1:
             return shards[0]
-        return Shard(*(np.concatenate(arrays) for arrays in zip(*shards, strict=True)))
+        images, weights, _ = zip(*shards, strict=True)
+        return Shard(np.concatenate(images), np.concatenate(weights))
+
+    def fit_of(self, clustering: Clustering) -> PairFits:
+        """The alignments of a data set in memory."""
+        return _fits(self.workers.fetch(clustering.fits)[0])
 
     def local_fit(self, measure: Measure, clustering: Clustering) -> LocalFit:
         """A clustering of a data set in memory, as arrays."""
         shard = self.local().cast(measure.dtype)
-        fits = _fits(self.workers.fetch(clustering.fits)[0])
-        labels = fits.costs.argmin(axis=1)
+        fits = self.fit_of(clustering)
+        labels, own_costs = fits.costs.argmin(axis=1), fits.costs.min(axis=1)
         return LocalFit(
             images=shard.images,
-            weights=shard.weights,
+            weights=on_shard.counted_weights(shard, own_costs, self.cutoff),
             labels=labels,
             costs=fits.costs,
-            own_costs=fits.costs.min(axis=1),
+            own_costs=own_costs,
             own_deltas=fits.deltas[np.arange(len(labels)), labels],
         )
 
     def _local_shards(self) -> list[Shard]:
         return self.workers.fetch(self.workers.call(_itself, shard) for shard in self.shards)
 
-    def _small(self, images: FloatArray, weights: FloatArray) -> Dataset:
-        return Dataset.in_memory(images, weights, self.n_jobs)
+    def _small(self, shard: Shard) -> Dataset:
+        return self._of(shard, self.n_jobs, self.cutoff)
 
     # -- checkpoints ---------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.lloyd import descend
 from dikmeans.kmeans.pose import to_mean_pose
 from dikmeans.kmeans.seeding import measure_plus_plus
+from dikmeans.kmeans.shard import counted_weights
 from dikmeans.registration.measure import Measure
 
 # Iterations, and the fall of the inertia that ends them, of the division of one cluster.
@@ -89,6 +90,12 @@ class Prototypes(NamedTuple):
         """Clusters that are not divided."""
         return cls(centroids, np.arange(len(centroids)))
 
+    def joined(self, pictures: FloatArray, clusters: IntArray) -> Prototypes:
+        """With further prototypes, each behind those that its cluster has."""
+        owners = np.concatenate([self.clusters, clusters])
+        order = np.argsort(owners, kind="stable")
+        return Prototypes(np.concatenate([self.pictures, pictures])[order], owners[order])
+
 
 def divide_clusters(
     dataset: Dataset,
@@ -103,7 +110,7 @@ def divide_clusters(
     Parameters
     ----------
     dataset : Dataset
-        The images to learn from, in memory.
+        The images to learn from, in memory; outliers take no part.
     centroids : array of shape (K, C, rows, columns)
     rule : PrototypeRule
     measure_of : callable
@@ -115,8 +122,9 @@ def divide_clusters(
     """
     pictures: list[FloatArray] = []
     clusters = np.arange(len(centroids))
-    labels = dataset.evaluate(measure_of(clusters), centroids, clusters).labels
-    weights = dataset.local().weights
+    assigned = dataset.evaluate(measure_of(clusters), centroids, clusters)
+    labels = assigned.labels
+    weights = counted_weights(dataset.local(), assigned.costs, dataset.cutoff)
     for k, centroid in enumerate(centroids):
         members = np.flatnonzero((labels == k) & (weights > 0))
         n_prototypes = rule.number_for(len(members))

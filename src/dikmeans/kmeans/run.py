@@ -20,6 +20,8 @@ from dikmeans.kmeans.dataset import Clustering, Dataset
 from dikmeans.kmeans.deformation_prior import learn_deformation_prior
 from dikmeans.kmeans.history import History, IterationRecord
 from dikmeans.kmeans.lloyd import lloyd
+from dikmeans.kmeans.outliers import OutlierRule, Outliers, cutoff_for, learn_rule
+from dikmeans.kmeans.partial_labels import PartialLabels
 from dikmeans.kmeans.pose import to_mean_pose
 from dikmeans.kmeans.prototypes import Prototypes, divide_clusters
 from dikmeans.kmeans.schedule import Phase, PhaseKind, Prior, Schedule
@@ -29,6 +31,12 @@ from dikmeans.kmeans.swaps import SwapState, swap_moves
 from dikmeans.registration.intensity import INTENSITIES
 from dikmeans.registration.measure import Measure
 from dikmeans.registration.specification import MeasureSpec
+
+# Phases in which outliers do not count. Before them all images are needed to find out which fit.
+TRIMMED = {PhaseKind.SWAPS, PhaseKind.RELEARNING, PhaseKind.ALL_IMAGES}
+
+# Phases in which labeled images stay in the clusters of their classes.
+LABELED = {PhaseKind.RELEARNING, PhaseKind.ALL_IMAGES}
 
 RandomNumbers: TypeAlias = Any
 """State of a generator: what ``RandomState.get_state()`` returns."""
@@ -60,6 +68,10 @@ class RunState:
         The deformation prior learned so far; shared: K times the same matrix.
     prototypes : Prototypes or None
         When the clusters have been divided.
+    class_clusters : int array of shape (n_classes,) or None
+        The cluster of each class, once the partial labels are matched with clusters.
+    cutoff : float
+        Of the phase: images that cost more are outliers; see `dikmeans.kmeans.outliers`.
     history : tuple of IterationRecord
     """
 
@@ -73,6 +85,8 @@ class RunState:
     swaps: SwapState | None = None
     precision: FloatArray | None = None
     prototypes: Prototypes | None = None
+    class_clusters: IntArray | None = None
+    cutoff: float = np.inf
     history: tuple[IterationRecord, ...] = ()
 
 
@@ -89,11 +103,14 @@ class RunResult:
     init_centroids : array of shape (K, C, rows, columns)
     precision : array of shape (K, 2 n_basis, 2 n_basis) or None
     assignment : Assignment
-        Of all images.
+        Of all images; outliers have the label -1.
+    outlier_rule : OutlierRule
     inertia : float
     centroid_inertia : float
         Inertia before the clusters were divided into prototypes: what runs are compared by, as a
         division adds more chance than runs differ by.
+    class_clusters : int array of shape (n_classes,) or None
+        The cluster of each class of the partial labels.
     history : History
     """
 
@@ -102,8 +119,10 @@ class RunResult:
     init_centroids: FloatArray
     precision: FloatArray | None
     assignment: Assignment
+    outlier_rule: OutlierRule
     inertia: float
     centroid_inertia: float
+    class_clusters: IntArray | None
     history: History
 
 
@@ -149,6 +168,9 @@ class Run:
         How the first centroids are drawn, or the centroids themselves.
     seed : int
         Of everything random in the run.
+    outliers : None, "auto" or float
+        Whether images may belong to no cluster.
+    labels : PartialLabels, optional
     """
 
     def __init__(
@@ -159,12 +181,17 @@ class Run:
         schedule: Schedule,
         init: str | FloatArray,
         seed: int,
+        outliers: Outliers = None,
+        labels: PartialLabels | None = None,
     ):
         self.dataset, self.schedule = dataset, schedule
         self._shape, self._spec, self._init = shape, spec, init
+        self._outliers, self._labels = outliers, labels
         # with given centroids nothing is random, not even the sample
         self._rng = np.random.RandomState(seed if isinstance(init, str) else 0)
-        self.sample = dataset.draw(schedule.sample_size, self._rng)
+        always = None if labels is None else labels.numbers
+        self.sample, numbers = dataset.draw(schedule.sample_size, self._rng, always)
+        self._sample_labels = None if labels is None else labels.within(numbers)
 
     def images_of(self, phase: Phase) -> Dataset:
         """The images that a phase works on."""
@@ -187,7 +214,7 @@ class Run:
             if index > state.phase:
                 state = replace(state, phase=index, iteration=0, stopped="", swaps=None)
             measure = self._measure(phase, state.precision)
-            images = self.images_of(phase).cast(measure.dtype)
+            images = self._guided(phase.on_sample, state).cast(measure.dtype)
             walk = self._swap if phase.kind is PhaseKind.SWAPS else self._descend
             for following in walk(phase, images, measure, state):
                 state = following
@@ -206,16 +233,25 @@ class Run:
         # in the precision in which the estimator will keep them
         pictures = prototypes.pictures.astype(self.dataset.dtype)
         measure = self._final_measure(prototypes.clusters, state.precision)
-        assignment = self.dataset.evaluate(measure, pictures, prototypes.clusters)
-        weights = self.dataset.weights
+        images = self._guided(False, state)
+        assignment = images.evaluate(measure, pictures, prototypes.clusters)
+        weights, n_clusters = self.dataset.weights, len(state.clustering.centroids)
+        rule = learn_rule(self._outliers, assignment.costs, assignment.labels, weights, n_clusters)
+        outliers = rule.are_outliers(assignment.costs, assignment.labels)
+        if self._labels is not None:  # who has a label has a cluster
+            outliers[self._labels.numbers] = False
+        assignment = assignment.without(outliers)
+        counted = np.where(assignment.labels < 0, 0.0, 1.0 if weights is None else weights)
         return RunResult(
             prototypes._replace(pictures=pictures),
-            weight_per_cluster(assignment.prototypes, weights, len(pictures)),
+            weight_per_cluster(assignment.prototypes, counted, len(pictures)),
             state.init_centroids,
             state.precision,
             assignment,
-            float(assignment.costs.sum() if weights is None else weights @ assignment.costs),
+            rule,
+            float(counted @ assignment.costs),
             state.clustering.inertia,
+            state.class_clusters,
             History(list(state.history), stopped or state.stopped),
         )
 
@@ -223,16 +259,23 @@ class Run:
 
     def _begin(self) -> RunState:
         if isinstance(self._init, str):
-            images, weights = self.sample.local()
+            images, weights, _ = self.sample.local()
             prepare = INTENSITIES[self._spec.intensity].prepare
             compared = Dataset.in_memory(prepare(images), weights)
             n_clusters = self.schedule.n_clusters
             centroids = images[SEEDINGS[self._init](compared, n_clusters, self._rng)]
         else:
             centroids = self._init.astype(self.dataset.dtype)
+        labels, class_clusters = self._sample_labels, None
+        if labels is not None and labels.lead:
+            # classes first; seeds are drawn one after the other, so any part of them will do
+            means = labels.class_means(self.sample.local().images)
+            centroids = np.concatenate([means, centroids[: len(centroids) - len(means)]])
+            class_clusters = np.arange(len(means))
         if self._spec.unit_norm:
             centroids = scale_to_unit_norm(centroids)
-        return RunState(centroids, centroids, self._rng.get_state())
+        numbers = self._rng.get_state()
+        return RunState(centroids, centroids, numbers, class_clusters=class_clusters)
 
     def _descend(
         self, phase: Phase, images: Dataset, measure: Measure, state: RunState
@@ -242,7 +285,15 @@ class Run:
             return
         clustering = state.clustering
         if clustering is None or state.iteration == 0:
-            clustering = images.assign(measure, state.centroids.astype(measure.dtype))
+            centroids = state.centroids.astype(measure.dtype)
+            clustering = images.assign(measure, centroids)
+            if self._labels is not None and phase.kind in LABELED and state.class_clusters is None:
+                state = replace(state, class_clusters=self._match(phase, images, clustering))
+                images = self._guided(phase.on_sample, state).cast(measure.dtype)
+                clustering = images.assign(measure, centroids)
+            state = replace(state, cutoff=self._cutoff(phase, images, clustering))
+        images = images.trimmed(state.cutoff)
+        clustering = images.summarized(clustering)
         steps = lloyd(
             images,
             measure,
@@ -267,11 +318,15 @@ class Run:
         self, phase: Phase, images: Dataset, measure: Measure, state: RunState
     ) -> Iterator[RunState]:
         """Swap moves from the clustering of the phase before, or from where they were."""
-        assert state.clustering is not None
+        clustering = state.clustering
+        assert clustering is not None
+        if state.swaps is None:
+            state = replace(state, cutoff=self._cutoff(phase, images, clustering))
+        images = images.trimmed(state.cutoff)
         steps = swap_moves(
             images,
             measure,
-            state.clustering,
+            images.summarized(clustering),
             state.swaps or SwapState(),
             max_trials=phase.max_trials,
             max_iter=phase.max_iter,
@@ -298,7 +353,7 @@ class Run:
     ) -> RunState:
         """Bring the centroids to their mean pose, and learn the prior that the phase should."""
         assert state.clustering is not None
-        precision = state.precision
+        images, precision = images.trimmed(state.cutoff), state.precision
         if phase.learns is not None:
             shared = phase.learns is Prior.SHARED
             precision = learn_deformation_prior(images, measure, state.clustering, shared=shared)
@@ -307,14 +362,44 @@ class Run:
 
     def _divide(self, state: RunState) -> Prototypes:
         assert state.clustering is not None
-        return divide_clusters(
-            self.sample,
+        images, labels = self._guided(True, state).trimmed(state.cutoff), self._sample_labels
+        prototypes = divide_clusters(
+            images,
             state.clustering.centroids,
             self.schedule.prototypes,
             lambda clusters: self._final_measure(clusters, state.precision),
             self.schedule.max_division_iter,
             self._rng,
         )
+        if labels is None or state.class_clusters is None:
+            return prototypes
+        exemplars = labels.exemplars()
+        pictures = images.local().images[labels.numbers[exemplars]]
+        if self._spec.unit_norm:
+            pictures = scale_to_unit_norm(pictures)
+        return prototypes.joined(pictures, state.class_clusters[labels.classes[exemplars]])
+
+    def _cutoff(self, phase: Phase, images: Dataset, clustering: Clustering) -> float:
+        """What an image may cost in a phase before it is an outlier."""
+        if self._outliers is None or phase.kind not in TRIMMED:
+            return np.inf
+        return cutoff_for(self._outliers, images.own_costs(clustering), images.weights)
+
+    # -- labels --------------------------------------------------------------------------------
+
+    def _match(self, phase: Phase, images: Dataset, clustering: Clustering) -> IntArray:
+        """The cluster of each class."""
+        labels = self._sample_labels if phase.on_sample else self._labels
+        assert labels is not None
+        return labels.match(images.fit_of(clustering).costs[labels.numbers])
+
+    def _guided(self, on_sample: bool, state: RunState) -> Dataset:
+        """The images of a phase, labeled ones kept in the clusters of their classes."""
+        images = self.sample if on_sample else self.dataset
+        labels = self._sample_labels if on_sample else self._labels
+        if labels is None or state.class_clusters is None:
+            return images
+        return images.guided(labels.guidance(state.class_clusters, self.schedule.n_clusters))
 
     # -- measures ------------------------------------------------------------------------------
 

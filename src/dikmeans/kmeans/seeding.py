@@ -18,7 +18,7 @@ def kmeans_plus_plus(dataset: Dataset, n_clusters: int, rng: np.random.RandomSta
 
     Distances are Euclidean, as in the paper.
     """
-    images, weights = dataset.local()
+    images, weights, _ = dataset.local()
     flat = images.reshape(len(images), -1)
     _, chosen = kmeans_plusplus(flat, n_clusters, sample_weight=weights, random_state=rng)
     return np.asarray(chosen)
@@ -35,7 +35,7 @@ def measure_plus_plus(
     dataset: Dataset, measure: Measure, n_seeds: int, rng: np.random.RandomState
 ) -> IntArray:
     """Indices of seeds by k-means++ with the measure in place of the squared distance."""
-    images, weights = dataset.local().cast(measure.dtype)
+    images, weights, _ = dataset.local().cast(measure.dtype)
     chosen = [int(rng.choice(len(weights), p=weights / weights.sum()))]
     nearest = np.full(len(weights), np.inf)
     while len(chosen) < n_seeds:

@@ -9,14 +9,14 @@ The functions have no state of their own, so any worker can carry them out
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from dikmeans._typing import Array, DType, FloatArray, IntArray
+from dikmeans._typing import Array, BoolArray, DType, FloatArray, IntArray
 from dikmeans.io.tensor_file import (
     TensorFileError,
     read_tensor_file,
@@ -24,6 +24,7 @@ from dikmeans.io.tensor_file import (
     write_tensors,
 )
 from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums, weight_per_cluster
+from dikmeans.kmeans.guidance import REJECTED, Guidance
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix
 from dikmeans.registration.measure import Bank, Measure, PairFits
@@ -43,25 +44,29 @@ _FITS_TYPES = {
 
 
 class Shard(NamedTuple):
-    """Images in memory, with their weights.
+    """Images in memory, with their weights and what a person has said about them.
 
     Attributes
     ----------
     images : array of shape (n, C, rows, columns)
         Preprocessed.
     weights : float64 array of shape (n,)
+    guidance : Guidance or None
+        Surcharges on the costs of some images; see `dikmeans.kmeans.guidance`.
     """
 
     images: FloatArray
     weights: FloatArray
+    guidance: Guidance | None = None
 
     def cast(self, dtype: DType) -> Shard:
         """The same images in another type of pixels."""
         return self._replace(images=self.images.astype(dtype, copy=False))
 
     def take(self, numbers: IntArray) -> Shard:
-        """The images with these numbers."""
-        return Shard(self.images[numbers], self.weights[numbers])
+        """The images with these numbers, ascending."""
+        guidance = None if self.guidance is None else self.guidance.take(numbers)
+        return Shard(self.images[numbers], self.weights[numbers], guidance)
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ class Assignment(NamedTuple):
     Attributes
     ----------
     labels : int32 array of shape (N,)
-        The cluster of each image, as `DIKMeans.predict` returns it.
+        The cluster of each image, as `DIKMeans.predict` returns it; -1 for outliers.
     prototypes : int32 array of shape (N,)
         The nearest prototype, among the prototypes of all clusters.
     costs : array of shape (N,)
@@ -119,7 +124,8 @@ class Assignment(NamedTuple):
     margins : array of shape (N,)
         How much more the second-best cluster costs: near 0 the image might as well be there. NaN
         if there is only one cluster. A hopeless second choice is not aligned to the end, so large
-        margins are upper bounds.
+        margins are upper bounds. Negative where another cluster costs less than the one that a
+        person has chosen.
     orientations : int8 array of shape (N,)
         Number, among `orientation_matrices`, of the orientation that each image is compared in: 0
         if all are upright. See `dikmeans.registration.orientation`.
@@ -134,6 +140,25 @@ class Assignment(NamedTuple):
     margins: FloatArray
     orientations: IntArray
     warps: FloatArray | None
+
+    def without(self, outliers: BoolArray) -> Assignment:
+        """With the label -1 for outliers; which prototype is nearest stays known."""
+        return self._replace(labels=np.where(outliers, np.int32(REJECTED), self.labels))
+
+    def subset(self, numbers: IntArray) -> Assignment:
+        """The assignment of some of the images."""
+        return Assignment(
+            self.labels[numbers],
+            self.prototypes[numbers],
+            self.costs[numbers],
+            self.margins[numbers],
+            self.orientations[numbers],
+            None if self.warps is None else self.warps[numbers],
+        )
+
+    def nearest(self, prototype_clusters: IntArray) -> Assignment:
+        """With the nearest cluster in place of -1: for whoever shows outliers there."""
+        return self._replace(labels=prototype_clusters[self.prototypes].astype(np.int32))
 
     @classmethod
     def join(cls, parts: Sequence[Assignment]) -> Assignment:
@@ -152,16 +177,42 @@ def assign(
     n_jobs: int | None,
 ) -> PairFits:
     """Align all images with all centroids: from the identity, or from the warps in `before`."""
-    return align_images(
-        measure,
+    images, bank = (
         shard.cast(measure.dtype).images,
         measure.bank(centroids, warm=before is not None),
+    )
+    fits = align_images(
+        measure,
+        images,
+        bank,
         start=None if before is None else before.deltas,
         orientations=None if before is None else before.orientations,
         keep=None if before is None else before.costs.argmin(axis=1),
         prune=PRUNE_COLD if before is None else PRUNE_WARM,
         n_jobs=n_jobs,
     )
+    if shard.guidance is None:
+        return fits
+    if before is None:
+        fits = _without_pruning(fits, measure, images, bank, shard.guidance.numbers, n_jobs)
+    return shard.guidance.charge(fits)
+
+
+def _without_pruning(
+    fits: PairFits,
+    measure: Measure,
+    images: FloatArray,
+    bank: Bank,
+    numbers: IntArray,
+    n_jobs: int | None,
+) -> PairFits:
+    """All pairs of some images refined: where they should be may be hopeless by itself."""
+    if not len(numbers):
+        return fits
+    refined = align_images(measure, images[numbers], bank, n_jobs=n_jobs)
+    for target, replacement in zip(fits, refined, strict=True):
+        target[numbers] = replacement
+    return fits
 
 
 def realign(
@@ -178,26 +229,53 @@ def realign(
     merged = before._replace(**{name: array.copy() for name, array in before._asdict().items()})
     for target, replacement in zip(merged, fresh, strict=True):
         target[:, columns] = replacement
-    return merged
+    return merged if shard.guidance is None else shard.guidance.charge(merged, columns)
 
 
 def gather(
-    shard: Shard, measure: Measure, centroids: FloatArray, fits: PairFits, n_jobs: int | None
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    fits: PairFits,
+    cutoff: float,
+    n_jobs: int | None,
 ) -> Sums:
-    """What the update of the centroids needs to know of the images."""
+    """What the update of the centroids needs to know of the images; outliers do not count."""
     labels = fits.costs.argmin(axis=1)
     pairs = np.arange(len(labels)), labels
     images = measure.orient(shard.cast(measure.dtype).images, fits.orientations[pairs])
-    members = Members(images, shard.weights, labels, fits.deltas[pairs])
+    weights = counted_weights(shard, fits.costs[pairs], cutoff)
+    members = Members(images, weights, labels, fits.deltas[pairs])
     return gather_sums(measure, members, centroids, n_jobs)
 
 
-def summarize(shard: Shard, fits: PairFits, before: PairFits | None) -> Summary:
+def summarize(shard: Shard, fits: PairFits, before: PairFits | None, cutoff: float) -> Summary:
     """Inertia and cluster sizes, and how many images moved since `before`."""
-    labels = fits.costs.argmin(axis=1)
-    sizes = weight_per_cluster(labels, shard.weights, fits.costs.shape[1])
+    labels, costs = fits.costs.argmin(axis=1), fits.costs.min(axis=1)
+    weights = counted_weights(shard, costs, cutoff)
+    sizes = weight_per_cluster(labels, weights, fits.costs.shape[1])
     n_moved = len(labels) if before is None else (labels != before.costs.argmin(axis=1)).sum()
-    return Summary(float(shard.weights @ fits.costs.min(axis=1)), sizes, int(n_moved))
+    # an outlier costs as much as the cutoff, wherever it lies
+    n_outside = float((shard.weights - weights).sum())
+    excess = cutoff * n_outside if n_outside else 0.0
+    return Summary(float(weights @ costs) + excess, sizes, int(n_moved))
+
+
+def own_costs(fits: PairFits) -> FloatArray:
+    """The cost of each image to its nearest centroid."""
+    costs: FloatArray = fits.costs.min(axis=1)
+    return costs
+
+
+def counted_weights(shard: Shard, costs: FloatArray, cutoff: float) -> FloatArray:
+    """Weights of the images; those of outliers, which cost more than the cutoff, are zero.
+
+    Images that a person has placed are none, whatever they cost.
+    """
+    outside = costs > cutoff
+    if shard.guidance is not None:
+        outside[shard.guidance.numbers] = False
+    return np.where(outside, 0.0, shard.weights)
 
 
 def evaluate(
@@ -214,21 +292,36 @@ def evaluate(
     def assign_batch(part: slice) -> Assignment:
         return _nearest(measure, images[part], bank, clusters, keep_warps)
 
-    return Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
+    assigned = Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
+    if shard.guidance is not None:
+        numbers, surcharges = shard.guidance
+        placed = _nearest(measure, images[numbers], bank, clusters, keep_warps, surcharges)
+        columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
+        for column, replacement in columns:
+            if column is not None:
+                column[numbers] = replacement
+    return assigned
 
 
 def _nearest(
-    measure: Measure, images: FloatArray, bank: Bank, clusters: IntArray, keep_warps: bool
+    measure: Measure,
+    images: FloatArray,
+    bank: Bank,
+    clusters: IntArray,
+    keep_warps: bool,
+    surcharges: FloatArray | None = None,
 ) -> Assignment:
-    fits = measure.align(images, bank, prune=PRUNE_COLD)
-    by_cluster = cluster_costs(fits.costs, clusters)
-    if by_cluster.shape[1] == 1:
+    """The nearest prototypes; with surcharges (n, K), no pair is given up as hopeless."""
+    fits = measure.align(images, bank, prune=PRUNE_COLD if surcharges is None else np.inf)
+    charged = fits.costs if surcharges is None else fits.costs + surcharges[:, clusters]
+    nearest = charged.argmin(axis=1)
+    pairs = np.arange(len(images)), nearest
+    elsewhere = cluster_costs(fits.costs, clusters).copy()
+    if elsewhere.shape[1] == 1:
         margins = np.full(len(images), np.nan)
     else:
-        best, second = np.partition(by_cluster, 1, axis=1)[:, :2].T
-        margins = second - best
-    nearest = fits.costs.argmin(axis=1)
-    pairs = np.arange(len(images)), nearest
+        elsewhere[pairs[0], clusters[nearest]] = np.inf
+        margins = elsewhere.min(axis=1) - fits.costs[pairs]
     return Assignment(
         clusters[nearest].astype(np.int32),
         nearest.astype(np.int32),
@@ -252,9 +345,18 @@ def costs_to_clusters(
     return cluster_costs(costs, clusters)
 
 
-def worst_fitting(shard: Shard, fits: PairFits, count: int) -> tuple[FloatArray, IntArray]:
-    """Costs and numbers of the images that fit their centroids worst, the worst last."""
-    costs = np.where(shard.weights > 0, fits.costs.min(axis=1), -1.0)
+def worst_fitting(
+    shard: Shard, fits: PairFits, count: int, cutoff: float
+) -> tuple[FloatArray, IntArray]:
+    """Costs and numbers of the images that fit their centroids worst, the worst last; no outlier.
+
+    Nor one that a person has placed: it would have to stay where it is.
+    """
+    costs = fits.costs.min(axis=1)
+    free = (shard.weights > 0) & (costs <= cutoff)
+    if shard.guidance is not None:
+        free[shard.guidance.numbers] = False
+    costs = np.where(free, costs, -1.0)
     worst = np.argsort(costs, kind="stable")[::-1][:count][::-1]
     return costs[worst], worst
 

@@ -155,8 +155,10 @@ def swap_moves(
 def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> FloatArray:
     """How much the inertia rises, at most, if each centroid is given up: shape (K,)."""
     fit = dataset.local_fit(measure, clustering)
-    second = np.partition(fit.costs, 1, axis=1)[:, 1]
-    regret = fit.weights * (second - fit.own_costs)
+    second = np.minimum(np.partition(fit.costs, 1, axis=1)[:, 1], dataset.cutoff)
+    counted = fit.weights > 0
+    regret = np.zeros(len(second))
+    regret[counted] = fit.weights[counted] * np.maximum(second - fit.own_costs, 0.0)[counted]
     return weight_per_cluster(fit.labels, regret, len(clustering.centroids))
 
 

@@ -28,6 +28,7 @@ from dikmeans.kmeans.centroid_update import (
     weight_per_cluster,
 )
 from dikmeans.kmeans.dataset import Dataset
+from dikmeans.kmeans.outliers import OutlierRule
 from dikmeans.kmeans.shard import Assignment, Shard
 from dikmeans.registration.measure import Measure
 
@@ -72,7 +73,7 @@ class FirstImages:
 
     def joined(self) -> Shard:
         """All images so far."""
-        images, weights = zip(*self.batches, strict=True)
+        images, weights, _ = zip(*self.batches, strict=True)
         return Shard(np.concatenate(images), np.concatenate(weights))
 
 
@@ -102,6 +103,7 @@ def absorb(
     prototypes: FloatArray,
     clusters: IntArray,
     weights: FloatArray,
+    outlier_rule: OutlierRule,
 ) -> Absorbed:
     """Let a batch move the prototypes, against the weight of the images before it.
 
@@ -115,10 +117,15 @@ def absorb(
         The cluster of each prototype.
     weights : array of shape (M,)
         Weight of all images so far, per prototype.
+    outlier_rule : OutlierRule
+        Outliers of the batch move nothing.
     """
     assignment = batch.evaluate(measure, prototypes, clusters)
+    outliers = outlier_rule.are_outliers(assignment.costs, assignment.labels)
+    assignment = assignment.without(outliers)
     assert assignment.warps is not None
-    images, batch_weights = batch.local().cast(measure.dtype)
+    images, batch_weights, _ = batch.local().cast(measure.dtype)
+    batch_weights = np.where(outliers, 0.0, batch_weights)
     images = measure.orient(images, assignment.orientations)
     members = Members(images, batch_weights, assignment.prototypes, assignment.warps)
     current = prototypes.astype(measure.dtype)

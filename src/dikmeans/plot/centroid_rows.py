@@ -63,7 +63,7 @@ def centroids(
     [1, 1, 1]
     """
     pictures = centroid_pictures(model, X, originals)
-    counts = np.bincount(model.labels_, minlength=len(pictures))
+    counts = np.bincount(model.labels_[model.labels_ >= 0], minlength=len(pictures))
     n_columns = min(n_columns, len(pictures))
     n_rows = math.ceil(len(pictures) / n_columns)
     rows, columns = pictures.shape[1:3]

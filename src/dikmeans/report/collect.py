@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +20,7 @@ from dikmeans.report.likeness import Likeness, compare_clusters
 from dikmeans.report.sample import choose_shown
 from dikmeans.report.thumbnails import Thumbnails, make_thumbnails, unaligned_means
 from dikmeans.runs.originals import Originals
+from dikmeans.runs.portraits import Portraits
 
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
@@ -28,6 +29,27 @@ if TYPE_CHECKING:
 N_CANDIDATES = 3
 
 ReportProgress: TypeAlias = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much a page computes beside its pictures.
+
+    Attributes
+    ----------
+    baseline, likeness, map : bool
+        K-means for comparison, how alike clusters are, and the map.
+    portraits : Portraits or None
+        Of the prototypes, if they have been made already.
+    names : sequence of str or None
+        What the clusters are called; by default as the model says.
+    """
+
+    baseline: bool = True
+    likeness: bool = True
+    map: bool = True
+    portraits: Portraits | None = None
+    names: Sequence[str | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,8 @@ class ReportContents:
         Means of the originals in the clusters of K-means.
     likeness : Likeness or None
         How alike clusters are.
+    names : sequence of str or None
+        What people call the clusters.
     """
 
     model: DIKMeans
@@ -78,6 +102,7 @@ class ReportContents:
     thumbnails: Thumbnails | None
     unaligned: Array | None
     likeness: Likeness | None
+    names: Sequence[str | None]
 
 
 def collect_contents(
@@ -87,12 +112,15 @@ def collect_contents(
     assignment: Assignment | None,
     max_pictures: int,
     tell: ReportProgress,
+    extent: Extent | None = None,
 ) -> ReportContents:
     """Compute what the report of `model` on `image_set` shows."""
-    images = image_set.images
+    images, extent = image_set.images, extent or Extent()
     tell(0.0, "assigning pictures to clusters")
     if assignment is None:
         assignment = model.assign(images)
+    # a picture that belongs to no cluster is shown in the one it is nearest to
+    assignment = assignment.nearest(model.prototype_clusters_)
     shown = choose_shown(assignment.labels, max_pictures, int(np.prod(images.shape[1:3])))
     if assignment.warps is None:  # then only the pictures that are shown are aligned
         alignments = shown_alignments = model.align(images[shown], assignment.labels[shown])
@@ -106,14 +134,16 @@ def collect_contents(
     shifts = model.preprocessing_.shifts(as_pictures(images[shown], model.image_shape_)[0])
     thumbnails = None
     if len(warp.grid.live_axes) == 2:
-        thumbnails = make_thumbnails(model, image_set, originals, assignment, shown)
+        thumbnails = make_thumbnails(
+            model, image_set, originals, assignment, shown, extent.portraits
+        )
 
     tell(0.2, "aligning pictures with the next-best clusters")
     costs = model.transform(images[shown])
     candidates = rank_candidates(shown_alignments, costs, model.n_jobs)
 
     baseline = unaligned = None
-    if model.warp != "none":
+    if extent.baseline and model.warp != "none":
         tell(0.5, "K-means for comparison")
         baseline = fit_baseline(model, images, assignment.labels)
         if thumbnails is not None:
@@ -122,8 +152,9 @@ def collect_contents(
                 thumbnails.cells, baseline.labels[shown], model.n_clusters, shifts, shape
             )
     tell(0.55, "comparing clusters with each other")
-    likeness = compare_clusters(model, warp)
+    likeness = compare_clusters(model, warp) if extent.likeness else None
     tell(0.6, "a map of the pictures")
+    nowhere = np.zeros((len(shown), 2))
     return ReportContents(
         model=model,
         assignment=assignment,
@@ -133,12 +164,13 @@ def collect_contents(
         costs=costs,
         candidates=candidates,
         baseline=baseline,
-        positions=embed(shown_alignments.aligned),
+        positions=embed(shown_alignments.aligned) if extent.map else nowhere,
         settings=explain_settings(model, warp),
         shifts=shifts,
         thumbnails=thumbnails,
         unaligned=unaligned,
         likeness=likeness,
+        names=extent.names or model.cluster_names_,
     )
 
 

@@ -17,6 +17,7 @@ from dikmeans._typing import JSON
 
 # In this order: a script uses what those before it define.
 SCRIPTS = (
+    "elements.js",
     "data.js",
     "warp.js",
     "paint.js",
@@ -31,8 +32,8 @@ SCRIPTS = (
 )
 
 
-def build_page(payload: JSON) -> str:
-    """The whole HTML file."""
+def build_page(payload: JSON, *, embedded: bool = False) -> str:
+    """The whole HTML file; `embedded` in another page, which has its own menu, it shows none."""
     assets = files(__package__) / "assets"
     style = (assets / "report.css").read_text("utf-8")
     script = "\n".join((assets / name).read_text("utf-8") for name in SCRIPTS)
@@ -50,6 +51,8 @@ def build_page(payload: JSON) -> str:
         "style": style,
         "script": script,
     }
+    if embedded:
+        page = page.replace("<html", "<html data-embedded", 1)
     for name, text in parts.items():
         page = page.replace(f"<!--{name}-->", text, 1)
     return page.replace("<!--data-->", data, 1)

@@ -70,6 +70,7 @@ def pack(
         "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
         "clusters": _clusters(contents),
+        "names": list(contents.names),
         "prototypes": {
             "pictures": _quantized(viewable(model.prototypes_)),
             "cluster": model.prototype_clusters_.tolist(),

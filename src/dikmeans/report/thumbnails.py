@@ -80,8 +80,9 @@ def make_thumbnails(
     originals: Originals,
     assignment: Assignment,
     shown: IntArray,
+    portraits: Portraits | None = None,
 ) -> Thumbnails:
-    """Thumbnails of the pictures `shown`, and the portraits of the prototypes."""
+    """Thumbnails of the pictures `shown`, and the portraits of the prototypes, made if need be."""
     tone = original_tone(originals, image_set)
     side = thumbnail_side(len(shown))
     rows, columns = image_set.shape[:2]
@@ -98,7 +99,7 @@ def make_thumbnails(
         return _framed(original, size, originals.frame), aspect
 
     made = run_threads(thumbnail, [int(number) for number in shown], model.n_jobs)
-    portraits = _portraits(model, image_set, originals, assignment)
+    portraits = portraits or _portraits(model, image_set, originals, assignment)
     pictures = tone.colors(_filled(portraits.pictures), is_stack=True)
     spreads = _spread_colors(portraits.spread)
     is_there = [bool(np.isfinite(portrait).all()) for portrait in portraits.pictures]

@@ -15,6 +15,7 @@ import csv
 import io
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ from dikmeans.runs.picture_file import write_picture
 from dikmeans.runs.run_folder import LABELS, RunFolder, RunFolderError, RunFolderProblem
 
 LARGEST_SIDE = 1 << 14
+LONGEST_NAME = 80
+OUTLIERS = "outliers"
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"|?*\\]')
 
 
@@ -50,7 +53,12 @@ class Exported(NamedTuple):
 
 
 def export_clusters(
-    run: RunFolder, path: PathLike, originals: Originals, *, links: bool = False
+    run: RunFolder,
+    path: PathLike,
+    originals: Originals,
+    *,
+    links: bool = False,
+    folders: Sequence[str] | None = None,
 ) -> Exported:
     """Sort the originals of a run into one folder per cluster, whole or not at all.
 
@@ -63,6 +71,8 @@ def export_clusters(
         As ``run.find_originals`` returns them.
     links : bool, default=False
         Make symbolic links to the files in place of copies, where they lie in a folder.
+    folders : sequence of str, optional
+        The folder of each original; by default "cluster-" and the number of its cluster.
 
     Raises
     ------
@@ -75,9 +85,11 @@ def export_clusters(
     copies: list[str] = []
     missing: dict[str, str] = {}
     taken: set[str] = set()
+    if folders is None:
+        folders = [_cluster_folder(row.cluster, run.model.n_clusters) for row in run.labels]
     with atomic_folder(place.resolve()) as folder:
-        for number, row in enumerate(run.labels):
-            target = _target(row, run.model.n_clusters, originals, number, taken)
+        for number, (row, chosen) in enumerate(zip(run.labels, folders, strict=True)):
+            target = _target(row, chosen, originals, number, taken)
             if number in originals.problems or not _write(
                 folder / target, originals, number, links
             ):
@@ -88,15 +100,28 @@ def export_clusters(
     return Exported(place, len(run.labels) - len(missing), missing)
 
 
-def _target(
-    row: LabelRow, n_clusters: int, originals: Originals, number: int, taken: set[str]
-) -> str:
+def folder_name(name: str) -> str:
+    """A name that every file system takes for a folder, and that leads nowhere else.
+
+    Examples
+    --------
+    >>> folder_name("crossed 7"), folder_name("../etc"), folder_name(".."), folder_name("a/b:c")
+    ('crossed 7', '.._etc', 'cluster', 'a_b_c')
+    """
+    text = _NOT_IN_NAMES.sub("_", name.replace("/", "_")).strip().rstrip(".")
+    return text[:LONGEST_NAME] or "cluster"
+
+
+def _cluster_folder(cluster: int, n_clusters: int) -> str:
+    return f"cluster-{cluster:0{len(str(n_clusters - 1))}d}" if cluster >= 0 else OUTLIERS
+
+
+def _target(row: LabelRow, folder: str, originals: Originals, number: int, taken: set[str]) -> str:
     """Where a copy goes, below the folder: never out of it, and never where another one is."""
     parts = [part for part in PurePosixPath(row.file).parts if part not in ("..", "/", ".")]
     name = "/".join(_NOT_IN_NAMES.sub("_", part) for part in parts) or "picture"
     if not originals.has_file(number):
         name += ".png"
-    folder = f"cluster-{row.cluster:0{len(str(n_clusters - 1))}d}"
     target, suffix = PurePosixPath(folder, name), PurePosixPath(name).suffix
     again = 1
     while str(target).lower() in taken:  # some file systems do not tell cases apart

@@ -45,12 +45,14 @@ class Originals(Protocol):
     frame : {"stretch", "fit"}
         How the images were made from them.
     problems : dict of int to str
-        Numbers of the images whose original is not used, and why; continues a sentence that begins
-        with its name.
+        Why some originals are not used; continues a sentence that begins with the name.
     """
 
     frame: Frame
-    problems: dict[int, str]
+
+    @property
+    def problems(self) -> dict[int, str]:
+        """Numbers of the images whose original is not used, and why."""
 
     def __len__(self) -> int: ...
 
@@ -184,6 +186,43 @@ class FileOriginals:
         media_type = None if member is None else _sound_type(member)
         content = None if media_type is None else self.content(number)
         return None if content is None or media_type is None else Sound(content, media_type)
+
+
+class SelectedOriginals:
+    """Some of other originals, numbered anew."""
+
+    def __init__(self, originals: Originals, numbers: Sequence[int]):
+        self._originals, self._numbers = originals, list(numbers)
+        self.frame: Frame = originals.frame
+
+    @property
+    def problems(self) -> dict[int, str]:
+        """Why some of them are not used."""
+        known = self._originals.problems
+        return {i: known[n] for i, n in enumerate(self._numbers) if n in known}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def read(self, number: int, largest_side: int) -> Array:
+        """As the other originals read it."""
+        return self._originals.read(self._numbers[number], largest_side)
+
+    def has_file(self, number: int) -> bool:
+        """As the other originals say."""
+        return self._originals.has_file(self._numbers[number])
+
+    def content(self, number: int) -> bytes | None:
+        """The file, or None."""
+        return self._originals.content(self._numbers[number])
+
+    def path(self, number: int) -> Path | None:
+        """The place of the file, or None."""
+        return self._originals.path(self._numbers[number])
+
+    def sound(self, number: int) -> Sound | None:
+        """The sound, or None."""
+        return self._originals.sound(self._numbers[number])
 
 
 def _sound_type(member: str) -> str | None:

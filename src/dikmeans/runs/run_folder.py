@@ -8,6 +8,7 @@
                           their members; in as-compared/ what the machine compares
       run.json            parameters, versions, history, and where the images came from
       report.html         the report, once it was made
+      refinement.json     what a refinement has changed, if the run was made by one
 
 A run appears whole or not at all: it is written under another name beside its place, flushed to the
 disk, then renamed. A run that is replaced stays until the new one is complete. Reading checks every
@@ -51,7 +52,8 @@ FORMAT, VERSION = "dikmeans-run", 1
 MODEL, LABELS, CENTROIDS = "model.safetensors", "labels.csv", "centroids"
 AS_COMPARED = "as-compared"
 INFO, REPORT, PICTURES = "run.json", "report.html", "pictures.safetensors"
-_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT, PICTURES}
+REFINEMENT = "refinement.json"
+_ENTRIES_OF_A_RUN = {MODEL, LABELS, CENTROIDS, INFO, REPORT, PICTURES, REFINEMENT}
 _LIBRARIES = ("dikmeans", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -214,7 +216,9 @@ def write_run(
         "interrupted": interrupted,
         "parameters": encode_parameters(model),
         "inertia": float(model.inertia_),
-        "sizes": np.bincount(model.labels_, minlength=model.n_clusters).tolist(),
+        "sizes": np.bincount(
+            model.labels_[model.labels_ >= 0], minlength=model.n_clusters
+        ).tolist(),
         "history": asdict(model.history_),
         "input": {
             **source.to_json(),

@@ -1,4 +1,3 @@
-"use strict";
 // The data of the report: decoded once, with the functions by which the views read them.
 //
 // Views know nothing of where data come from: numbers are in the element "data", sheets of pictures
@@ -63,11 +62,8 @@ const LABEL_WORD = DATA.labelWord;
 const LABEL_WORDS = `${LABEL_WORD}s`;
 
 // Costs are given in percent of what an empty picture in place of the centroid would cost.
-const asPercent = (share, digits = 1) => `${(100 * share).toFixed(digits)}\u202f%`;
 const percent = (cost, digits = 1) => asPercent(cost / DATA.energy, digits);
 const signed = (cost) => `${cost < 0 ? "−" : "+"}${percent(Math.abs(cost))}`;
-const count = (n) => n.toLocaleString("en");
-const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // The label that most members of a cluster have, and their share: {label, share}, or null.
 function majorityOf(k) {

@@ -106,9 +106,9 @@ function pairRow(pair) {
       isOneCluster(pair) && el("span", { class: "chip" }, "as alike as members of one cluster")),
     el("div", { class: "body" },
       el("div", { class: "steps" },
-        captioned(prototypeCanvas(source, "large", `Cluster ${from}`), `cluster ${from}`),
+        captioned(prototypeCanvas(source, "large", `Cluster ${from}`), inText(from)),
         captioned(el("span", { class: "stack" }, canvas, mesh), "deformed"),
-        captioned(prototypeCanvas(goal, "large", `Cluster ${to}`), `cluster ${to}`)),
+        captioned(prototypeCanvas(goal, "large", `Cluster ${to}`), inText(to))),
       el("div", { class: "split" }, el("p", {}, el("b", {}, asPercent(pair.cost)),
         "cost of deforming one into the other; members of these clusters cost ",
         `${percent(DATA.clusters[a].cost ?? 0)} and ${percent(DATA.clusters[b].cost ?? 0)}.`))));

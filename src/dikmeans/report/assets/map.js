@@ -34,6 +34,8 @@ function showMap() {
     nSelections++;
     map.draw();
     list.fill();
+    // for a page that this one is embedded in
+    dispatchEvent(new CustomEvent("selectpictures", { detail: [...selection].map(indexOf) }));
   };
   const announce = (slot) => { live.textContent = `${nameOf(slot)}, ${describe(slot)}`; };
   const map = makeMap({ hover, select, announce });
@@ -86,7 +88,7 @@ function showMap() {
 
 function describe(slot) {
   const label = DATA.classes ? `, ${LABEL_WORD} ${className(classOf(slot))}` : "";
-  return `cluster ${LABELS[slot]}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
+  return `${inText(LABELS[slot])}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
 
 let costRange = null;

@@ -74,8 +74,8 @@ function decision(slot) {
     : ` (${percent(misfitOf(first))} does not fit, ${percent(first.bending[slot])} for the `
       + "deformation)";
   if (!next) return `Its cost is ${cost}${parts}.`;
-  const assigned = `In cluster ${LABELS[slot]} its cost is ${cost}${parts}.`;
-  const other = `Cluster ${next.cluster[slot]} would cost`;
+  const assigned = `In ${inText(LABELS[slot])} its cost is ${cost}${parts}.`;
+  const other = `${shortName(next.cluster[slot])} would cost`;
   if (marginOf(slot) < 0)
     return `${assigned} ${other} less, ${percent(next.cost[slot])}, but the search for the nearest `
       + "cluster, which skips pairs that seem hopeless, did not try it to the end.";
