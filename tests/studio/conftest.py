@@ -49,15 +49,23 @@ def run(fitted_run, tmp_path) -> Path:
 class Program:
     """`dikmeans studio RUN` in a process of its own."""
 
-    def __init__(self, run: Path, log: Path):
+    def __init__(self, run: Path, log: Path, options: tuple[str, ...] = ()):
         self._log = log
-        command = [sys.executable, "-m", "dikmeans.cli", "studio", str(run), "--no-browser"]
+        command = [
+            sys.executable,
+            "-m",
+            "dikmeans.cli",
+            "studio",
+            str(run),
+            "--no-browser",
+            *options,
+        ]
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, text=True, env=dict(os.environ)
             )
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        line = next((line for line in self.process.stdout if line.startswith("Studio: ")), "")
         assert line.startswith("Studio: http://127.0.0.1:"), log.read_text()
         self.address = line.split()[1]
         self.origin = self.address.split("/?")[0]
@@ -79,8 +87,8 @@ def start_program(tmp_path) -> Iterator[object]:
     """A function that starts the studio on a run; whatever still runs is stopped at the end."""
     started: list[Program] = []
 
-    def start(run: Path) -> Program:
-        started.append(Program(run, tmp_path / "log.txt"))
+    def start(run: Path, *options: str) -> Program:
+        started.append(Program(run, tmp_path / "log.txt", options))
         return started[-1]
 
     yield start

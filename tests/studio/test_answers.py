@@ -13,6 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from dikmeans.cli import app
+from dikmeans.runs import open_run
 from dikmeans.studio.api import make_app
 from dikmeans.studio.exports import TableError, read_table
 from dikmeans.studio.gate import Gate
@@ -106,6 +107,17 @@ def test_merge_candidates_are_ordered_by_likeness_and_show_the_warp(client, stud
     assert client.get("/api/likeness/0/0/image").status_code == 404
 
 
+def test_many_pictures_are_looked_up_at_once(client, studio):
+    known = client.post("/api/lookup", json={"pictures": [5, 2]}).json()["pictures"]
+    labels = studio.session.model.labels_
+    assert [(p["number"], p["cluster"]) for p in known] == [
+        (5, f"c{labels[5]}"),
+        (2, f"c{labels[2]}"),
+    ]
+    assert client.post("/api/lookup", json={"pictures": [100]}).status_code == 400
+    assert client.post("/api/lookup", json={}).status_code == 400
+
+
 def test_the_page_of_a_picture_is_the_report_with_the_names_of_now(client):
     edit(client, {"kind": "rename", "cluster": "c0", "name": "</script><b>named"})
     page = client.get("/frame/pictures/3").text
@@ -189,3 +201,16 @@ def test_a_folder_of_pictures_needs_a_number_of_clusters(run, tmp_path):
     missing = CliRunner().invoke(app, ["studio", str(tmp_path / "nothing"), "--no-browser"])
     assert missing.exit_code == 2
     assert "does not exist" in missing.stderr
+
+
+def test_a_folder_of_pictures_is_fitted_first_and_only_once(start_program, fitted_run, tmp_path):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for picture in sorted((fitted_run.parent / "pictures").glob("[34]-*.png"))[::3]:
+        (photos / picture.name).write_bytes(picture.read_bytes())
+    assert start_program(photos, "-k", "2").stop() == 0
+    fitted = open_run(tmp_path / "photos-run")
+    assert fitted.model.n_clusters == 2
+    written = (tmp_path / "photos-run" / "run.json").read_bytes()
+    assert start_program(photos).stop() == 0
+    assert (tmp_path / "photos-run" / "run.json").read_bytes() == written

@@ -180,7 +180,8 @@ def fit(
             print_agreement(run, images)
             following = options.command_words("report", str(run.path))
             typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
-    raise typer.Exit(stop.exit_code)
+    if stop.exit_code:  # else others go on from here, as the studio does
+        raise typer.Exit(stop.exit_code)
 
 
 def _print_estimate(model: DIKMeans, images: ImageSet, as_json: bool) -> None:

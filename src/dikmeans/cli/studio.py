@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dikmeans.cli import options
-from dikmeans.cli.console import say
+from dikmeans.cli.console import printable, say
 from dikmeans.cli.errors import UsageError, errors_explained, warnings_as_notes
 
 
@@ -50,6 +50,8 @@ def studio(
 
         place = _fitted(run, clusters, quiet=quiet)
 
+        _name_refined(place)
+
         def opened(address: str) -> None:
             typer.echo(f"Studio: {address}")
             say("Only this computer can open it. Ctrl-C stops it; every edit is kept.")
@@ -84,6 +86,22 @@ def _fitted(path: Path, clusters: int | None, *, quiet: bool) -> Path:
 
     fit(str(path), clusters, output=place, report=False, quiet=quiet)
     return place
+
+
+def _name_refined(run: Path) -> None:
+    """Say which runs beside it were refined from a run: one may have meant to go on with them."""
+    import json
+
+    from dikmeans.runs.run_folder import REFINEMENT
+
+    place = run.resolve()
+    for record in sorted(place.parent.glob(f"*/{REFINEMENT}")):
+        try:
+            known = json.loads(record.read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(known, dict) and known.get("from") == str(place):
+            say(f"note: {printable(str(record.parent))} was refined from this run.")
 
 
 def _require_studio() -> None:

@@ -97,6 +97,7 @@ class Api:
             "/frame/map": self.map_frame,
         }
         post = {
+            "/api/lookup": posted(self.lookup),
             "/api/edits": posted(studio.edit),
             "/api/undo": posted(studio.undo),
             "/api/redo": posted(studio.redo),
@@ -189,6 +190,12 @@ class Api:
         notes = [text for file, text in view.state.notes if file == session.images.names[number]]
         choices = choices_json(session, view, number, 9)
         return JSONAnswer({**picture, "choices": choices, "notes": notes})
+
+    def lookup(self, value: JSON) -> JSON:
+        """What is known about many pictures at once."""
+        session = self.studio.session
+        numbers = self.studio.picture_numbers(value.get("pictures"))
+        return {"pictures": page_json(session, session.view, np.array(numbers, int))}
 
     def picture_image(self, request: Request) -> Response:
         """A picture, small, as it is or aligned."""

@@ -143,12 +143,17 @@ class Studio:
         numbers = record.pop("pictures", None)
         if numbers is not None:
             names = self.session.images.names
-            if not isinstance(numbers, list) or any(
-                type(number) is not int or not 0 <= number < len(names) for number in numbers
-            ):
-                raise HTTPException(400, f"pictures should be numbers from 0 to {len(names) - 1}.")
-            record["files"] = [names[number] for number in numbers]
+            record["files"] = [names[number] for number in self.picture_numbers(numbers)]
         return edit_from_json(record)
+
+    def picture_numbers(self, given: object) -> list[int]:
+        """Numbers of pictures from a request, checked."""
+        last = len(self.session.images) - 1
+        if not isinstance(given, list) or any(
+            type(number) is not int or not 0 <= number <= last for number in given
+        ):
+            raise HTTPException(400, f"pictures should be numbers from 0 to {last}.")
+        return given
 
     def _changed(self, change: Callable[[], View]) -> JSON:
         try:

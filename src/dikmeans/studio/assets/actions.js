@@ -37,11 +37,9 @@ async function askMove(numbers = chosen()) {
 // Pictures of one cluster become a new one; pictures of several are moved there one after the other.
 async function makeCluster(numbers = chosen()) {
   if (!numbers.length) return;
-  const first = await attempt(() => request(`/api/pictures/${numbers[0]}`));
-  if (!first) return;
-  const all = await attempt(() => Promise.all(
-    numbers.map((number) => request(`/api/pictures/${number}`))));
-  if (!all) return;
+  const answer = await attempt(() => post("/api/lookup", { pictures: numbers }));
+  if (!answer) return;
+  const all = answer.pictures;
   const home = all.find((known) => known.cluster !== null)?.cluster;
   if (home === undefined) { say("Outliers alone cannot become a cluster: select a member too.", "error"); return; }
   const own = all.filter((known) => known.cluster === home).map((known) => known.number);
