@@ -208,11 +208,11 @@ def test_a_dry_run_estimates_and_writes_nothing(pictures, tmp_path):
     assert "time    about" in done.stdout
     assert "memory  at most" in done.stdout
     assert list(tmp_path.iterdir()) == []
-    result = json.loads(invoke("fit", pictures, "-k", 3, "--dry-run", "--json").stdout)
+    words = ("fit", pictures, "-k", 3, "--dry-run", "--json", "--runs")
+    result = json.loads(invoke(*words, 1).stdout)
     assert 0 < result["seconds_from"] < result["seconds"] < result["seconds_to"]
     assert result["memory_bytes"] > 60 * 64 * 4
-    words = ("fit", pictures, "-k", 3, "--dry-run", "--json", "--runs", 50)
-    assert json.loads(invoke(*words).stdout)["seconds"] > 10 * result["seconds"]
+    assert json.loads(invoke(*words, 50).stdout)["seconds"] > 10 * result["seconds"]
 
 
 def test_choose_k_recommends_the_number_that_halves_agree_on(pictures):
