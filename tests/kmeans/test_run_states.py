@@ -36,7 +36,8 @@ def make_run(request, tiny_digits, monkeypatch):
     parameters = {"n_clusters": 5, "init": "random", **FITS[request.param]}
     given = parameters["init"] == "given"
     model = quick(**{**parameters, "init": "random"})
-    images = UnitNorm().apply(tiny_digits[0][:90, None])
+    preprocessing = UnitNorm().fit(tiny_digits[0][:90])
+    images = preprocessing.apply(tiny_digits[0][:90, None])
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 90)
     schedule = model.schedule_for(90, (8, 8))
     if given:
@@ -46,7 +47,7 @@ def make_run(request, tiny_digits, monkeypatch):
     def make():
         dataset = Dataset.in_memory(images, weights, n_jobs=1)
         init = images[:5] if given else "random"
-        return Run(dataset, (8, 8), model.measure_for(UnitNorm()), schedule, init, seed=5)
+        return Run(dataset, (8, 8), model.measure_for(preprocessing), schedule, init, seed=5)
 
     return make
 
