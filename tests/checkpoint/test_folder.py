@@ -16,6 +16,7 @@ from dikmeans.checkpoint.folder import (
     FORMAT,
     LOCK,
     MANIFEST,
+    VERSION,
     CheckpointError,
     CheckpointFolder,
     CheckpointProblem,
@@ -265,7 +266,7 @@ def test_files_are_flushed_before_the_manifest_names_them_and_deleted_after(
             "a file gets its name before its content is on the disk"
         )
         if Path(target).name == MANIFEST:
-            header, _ = read_tensor_file(Path(source), FORMAT, 1, "checkpoint")
+            header, _ = read_tensor_file(Path(source), FORMAT, VERSION, "checkpoint")
             named = [*(header["run"] or {"fits": []})["fits"], header["finished"]["best"]]
             assert {name for name in named if name} <= on_disk
             seen["manifests"] += 1
@@ -274,7 +275,7 @@ def test_files_are_flushed_before_the_manifest_names_them_and_deleted_after(
 
     def see_unlink(path, **options):
         if MANIFEST in on_disk and path.name.startswith(("fits-", "best-")):
-            header, _ = read_tensor_file(folder / MANIFEST, FORMAT, 1, "checkpoint")
+            header, _ = read_tensor_file(folder / MANIFEST, FORMAT, VERSION, "checkpoint")
             assert path.name not in json.dumps(header)
         unlink(path, **options)
 

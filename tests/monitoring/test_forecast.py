@@ -87,7 +87,7 @@ def test_what_a_pair_takes_is_measured_for_every_warp_of_the_fit(real_digits):
     schedule = model.schedule_for(80, (28, 28))
     n = n_pictures_to_time(80, (28, 28), 3)
     pictures = real_digits[0][:n, None]
-    spec = model.measure_for(UnitNorm())
+    spec = model.measure_for(UnitNorm().fit(real_digits[0][:80]))
     times = time_pairs(pictures, (28, 28), spec, schedule, 1)
     assert set(times) == {"none", "affine", "tps"}
     assert all(unit.cold > 0 and unit.warm > 0 for unit in times.values())

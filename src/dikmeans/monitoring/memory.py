@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dikmeans._typing import ImageShape
 from dikmeans.kmeans.prototypes import prototype_rule
 from dikmeans.preprocessing.base import MAX_LEARNING_PICTURES
+from dikmeans.registration.pyramid import pyramid_grids
 from dikmeans.registration.specification import Landmarks
 from dikmeans.registration.warps import WarpName, make_warp
 
@@ -28,6 +31,10 @@ def fits_bytes(n_images: int, n_clusters: int, n_basis: int) -> int:
     :math:`N K (8 + 2 l \cdot 4 + 1)` bytes with `l` basis functions of the warp.
     """
     return n_images * n_clusters * (_DOUBLE + 2 * n_basis * _SINGLE + _BYTE)
+
+
+# Poses of the lattice of starts.
+N_POSES = 125
 
 
 def images_per_shard(shape: ImageShape, n_clusters: int, n_basis: int) -> int:
@@ -70,9 +77,9 @@ def estimate_memory(
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, sample_size=4000) / 1e6)
-    681
+    685
     >>> round(estimate_memory(10_000_000, (28, 28), 10, sample_size=4000, streamed=True) / 1e6)
-    864
+    867
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis
@@ -84,6 +91,10 @@ def estimate_memory(
     division += COPIES_OF_FITS * fits_bytes(largest, most_prototypes, n_basis)
     # one matrix per cluster, and one per prototype where a measure is made
     prior = (1 + most_prototypes) * n_clusters * (2 * n_basis) ** 2 * _DOUBLE
+    # every prototype in all poses that an alignment may start from, on the coarsest level
+    if warp != "none":
+        coarsest = pyramid_grids((shape[0], shape[1]))[-1].n_pixels * math.prod(shape[2:])
+        prior += most_prototypes * n_clusters * N_POSES * coarsest * _SINGLE
     assignment = COPIES_OF_ASSIGNMENT * n_images * ASSIGNMENT_BYTES
     # K-means, the first phase of the others, works in double precision
     in_double = sample * n_values * _DOUBLE

@@ -186,4 +186,6 @@ def test_the_published_runs_of_deep_models_are_those_of_the_present_models():
 
 def test_every_published_run_is_one_of_the_present_models():
     for record in read_results(RESULTS / "runs.jsonl"):
-        assert record.parameters == get_model(record.model).parameters(record.n_clusters)
+        present = get_model(record.model).parameters(record.n_clusters)
+        # parameters that came later are not in the record
+        assert record.parameters == {name: present[name] for name in record.parameters}

@@ -183,7 +183,7 @@ def missing_models() -> tuple[TableModel, ...]:
 def _k_means(n_clusters: int, seed: int) -> Clusterer:
     from dikmeans import DIKMeans
 
-    return DIKMeans(n_clusters, warp="none", preprocessing=None, random_state=seed)
+    return DIKMeans(n_clusters, warp="none", preprocessing=None, n_init=1, random_state=seed)
 
 
 def _ai_k_means(n_clusters: int, seed: int) -> Clusterer:
