@@ -173,8 +173,9 @@ class DIKMeans(
         on a dark background, "subject-centering" for images without one, such as photographs, and
         "unit-norm" for signals, tiny images and those with negative values; before that, where the
         ground is plain but not black, every pixel is replaced by its distance from the ground
-        ("background"), and what is not in the middle is brought there ("centering"). Centroids live
-        in the space of the preprocessed images. See `dikmeans.preprocessing`.
+        ("background"), and what is not in the middle is brought there ("centering"), or to one size
+        as well where sizes differ ("size-normalization"). Centroids live in the space of the
+        preprocessed images. See `dikmeans.preprocessing`.
     intensity : {"auto", "fixed", "affine"}, default="auto"
         Whether light and contrast of images count: "fixed" compares values as they are, "affine"
         solves for the gain and the offset of every pair, in every channel, so that they do not
@@ -855,7 +856,7 @@ class DIKMeans(
 
         The warps found on X are applied to `originals`: the same pictures in color or in full
         resolution, another channel, a mask, an annotation. Each is carried into the frame of its
-        prototype, shifts by preprocessing included, and a robust mean is taken.
+        prototype, what preprocessing has moved or scaled included, and a robust mean is taken.
 
         Parameters
         ----------
@@ -929,9 +930,9 @@ class DIKMeans(
         pictures, _ = as_pictures(chosen, self.image_shape_)
         warp = self._warp_family(self.image_shape_)
         parameters = warp.identity + np.swapaxes(warps, 1, 2)
-        shifts = self.preprocessing_.shifts(pictures)
+        crops = self.preprocessing_.crops(pictures)
         matrices = orientation_matrices(self.measure_.orientation)[orientations]
-        return carried_maps(warp, parameters, self.measure_.direction, shifts, matrices)
+        return carried_maps(warp, parameters, self.measure_.direction, crops, matrices)
 
     # -- files and scikit-learn ----------------------------------------------------------------
 

@@ -7,13 +7,13 @@ import pytest
 from scipy import ndimage
 
 from dikmeans import DIKMeans, Search
-from dikmeans.frames import place
+from dikmeans.frames import Crops, place
 from dikmeans.registration.appearance import carried_maps, mean_and_spread
 from dikmeans.registration.grid import Grid
 from dikmeans.registration.warps import make_warp
 
 SHAPE = (24, 32)
-STILL = np.zeros((1, 2))
+STILL = Crops.unchanged(1)
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def spline():
     return warp, parameters, picture / np.abs(picture).max()
 
 
-def carried(warp, parameters, picture, size, direction="image-to-centroid", shifts=STILL):
-    maps = carried_maps(warp, parameters[None], direction, shifts)
+def carried(warp, parameters, picture, size, direction="image-to-centroid", crops=STILL):
+    maps = carried_maps(warp, parameters[None], direction, crops)
     return maps.carry(0, picture[..., None], size, "stretch")[..., 0]
 
 
@@ -62,11 +62,20 @@ def test_a_half_turn_is_carried_as_a_half_turn():
         np.testing.assert_allclose(found, picture[::-1, ::-1], atol=1e-4)
 
 
+def test_what_preprocessing_has_scaled_is_read_through_its_view():
+    warp = make_warp("none", (10, 10))
+    picture = np.random.default_rng(2).normal(size=(40, 40))
+    # the middle half of the image, enlarged: pixel centers -0.5 and 9.5 lead to 2 and 7
+    crops = Crops(np.array([0.5]), np.array([[2.25, 2.25]]))
+    found = carried(warp, np.zeros((0, 2)), picture, (20, 20), crops=crops)
+    np.testing.assert_allclose(found, picture[10:30, 10:30], atol=1e-4)
+
+
 def test_a_shift_by_preprocessing_counts_in_pixels_of_the_image():
     warp = make_warp("none", (10, 10))
     picture = np.random.default_rng(2).normal(size=(30, 30))
-    shifts = np.array([[2.0, -1.0]])  # what is at p now was at p + (2, -1)
-    found = carried(warp, np.zeros((0, 2)), picture, (30, 30), shifts=shifts)
+    crops = Crops(np.ones(1), np.array([[2.0, -1.0]]))  # what is at p now was at p + (2, -1)
+    found = carried(warp, np.zeros((0, 2)), picture, (30, 30), crops=crops)
     np.testing.assert_allclose(found[:24, 3:], picture[6:, :27], atol=1e-4)
 
 

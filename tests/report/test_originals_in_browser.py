@@ -24,15 +24,16 @@ VIEWS = ("overview", "cluster-0", "picture-3", "doubtful", "odd", "alike", "map"
 
 @pytest.fixture(scope="module")
 def colored(digits_by_class, tmp_path_factory):
-    """Blue digits on paper, 84 x 84, somewhere in the frame, in folders; a model, and its page."""
+    """Blue digits of two sizes somewhere on paper of 84 x 84, in folders; a model, and its page."""
     root = tmp_path_factory.mktemp("colored")
     rng = np.random.default_rng(0)
     for name, digits in (("zero", digits_by_class[0, :20]), ("four", digits_by_class[4, :20])):
         (root / name).mkdir()
         for i, digit in enumerate(digits):
             strokes = np.zeros((84, 84, 1))
-            top, left = rng.integers(0, 28, 2)
-            strokes[top : top + 56, left : left + 56, 0] = np.kron(digit, np.ones((2, 2)))
+            enlarged = np.kron(digit, np.ones((1 + i % 2, 1 + i % 2)))
+            top, left = rng.integers(0, 84 - len(enlarged), 2)
+            strokes[top : top + len(enlarged), left : left + len(enlarged), 0] = enlarged
             picture = PAPER + strokes * (INK - PAPER)
             Image.fromarray(picture.astype(np.uint8)).save(root / name / f"{name}-{i:02d}.png")
     source = ImageSource.resolve(str(root), options={"size": (42, 42)})
@@ -87,14 +88,14 @@ def test_a_picture_is_shown_as_the_original_as_compared_and_aligned(page):
 
 def test_the_browser_carries_originals_as_the_library_does(page, colored):
     _, model, images, originals = colored
-    assert model.preprocessing_.moves
+    assert "size-normalization" in [step.name for step in model.preprocessing_.steps]
     alignments = model.align_assigned(images.images, model.assignment_)
     pictures, _ = as_pictures(images.images, model.image_shape_)
     maps = carried_maps(
         alignments.warp,
         alignments.parameters,
         model.direction,
-        model.preprocessing_.shifts(pictures),
+        model.preprocessing_.crops(pictures),
     )
     for slot in (3, 25):
         expected = maps.carry(slot, originals.read(slot, 512).astype(float), (84, 84), "stretch")

@@ -138,6 +138,7 @@ Preprocessing = Annotated[
         "unit-norm",
         "background",
         "centering",
+        "size-normalization",
         "local-contrast",
         "whitening",
         "subject-centering",
@@ -146,7 +147,8 @@ Preprocessing = Annotated[
     clustering_option(
         metavar="NAME",
         help="What is done to every picture first: auto, none, unit-norm, background, centering, "
-        "local-contrast, whitening, subject-centering or band-whitening (for sounds).",
+        "size-normalization, local-contrast, whitening, subject-centering or band-whitening (for "
+        "sounds).",
     ),
 ]
 Intensity = Annotated[

@@ -16,6 +16,7 @@ from dikmeans.preprocessing.base import Identity, Preprocessor, UnitNorm
 from dikmeans.preprocessing.centering import Centering
 from dikmeans.preprocessing.chain import Chain
 from dikmeans.preprocessing.local_contrast import LocalContrast
+from dikmeans.preprocessing.size_normalization import SizeNormalization
 from dikmeans.preprocessing.subject_centering import SubjectCentering
 from dikmeans.preprocessing.whitening import Whitening
 
@@ -26,6 +27,7 @@ PREPROCESSORS: dict[str | None, type[Preprocessor]] = {
         UnitNorm,
         Background,
         Centering,
+        SizeNormalization,
         LocalContrast,
         Whitening,
         SubjectCentering,
@@ -63,6 +65,7 @@ __all__ = [
     "Identity",
     "LocalContrast",
     "Preprocessor",
+    "SizeNormalization",
     "SubjectCentering",
     "UnitNorm",
     "Whitening",

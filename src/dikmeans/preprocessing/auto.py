@@ -11,6 +11,7 @@ from dikmeans.preprocessing.base import Preprocessor, UnitNorm, learning_indices
 from dikmeans.preprocessing.centering import Centering, center_offsets, stays_inside
 from dikmeans.preprocessing.chain import Chain, steps_of
 from dikmeans.preprocessing.local_contrast import LocalContrast
+from dikmeans.preprocessing.size_normalization import SizeNormalization, find_sizes
 from dikmeans.preprocessing.subject_centering import SubjectCentering
 from dikmeans.preprocessing.whitening import Whitening, power_spectrum
 from dikmeans.registration.grid import MIN_LIVE_LENGTH
@@ -26,6 +27,8 @@ SMALLEST_SIDE = 16
 # Pictures are centered if their centers of mass are off by more than this part of a side (root
 # mean square).
 OFF_CENTER = 0.04
+# Their sizes are made equal if they differ by more than this (standard deviation of the logarithm).
+UNEQUAL_SIZES = 0.2
 # So many pictures tell what ground they have.
 N_GROUNDS = 200
 
@@ -85,19 +88,28 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
         pictures = steps[-1].learn(pictures).apply(pictures)
     elif not is_plain and not has_dark_background(pictures):
         return SubjectCentering(), "the pictures have no plain ground"
-    if is_plain and stays_inside(pictures) and _is_off_center(pictures):
-        steps.append(Centering())
-        reasons.append("what they show is not in the middle")
-        pictures = steps[-1].learn(pictures).apply(pictures)
+    if is_plain and stays_inside(pictures):
+        placing = _choose_placing(pictures)
+        if placing is not None:
+            steps.append(placing[0])
+            reasons.append(placing[1])
+            pictures = steps[-1].learn(pictures).apply(pictures)
     length = correlation_length(pictures)
     steps.append(LocalContrast() if length < THIN else Whitening())
     reasons.append(f"what they show is {100 * length:.0f} % of a side thick")
     return (steps[0] if len(steps) == 1 else Chain(tuple(steps))), "; ".join(reasons)
 
 
-def _is_off_center(pictures: FloatArray) -> bool:
+def _choose_placing(pictures: FloatArray) -> tuple[Preprocessor, str] | None:
+    """How pictures on a dark ground should be brought to one place and size, and why; or None."""
+    _, sizes = find_sizes(pictures)
+    sizes = sizes[sizes > 0]
+    if len(sizes) and np.log(sizes).std() > UNEQUAL_SIZES:
+        return SizeNormalization(), "what they show differs in size"
     offsets = center_offsets(pictures) / np.array(pictures.shape[2:])
-    return bool(np.sqrt((offsets**2).sum(axis=1).mean()) > OFF_CENTER)
+    if np.sqrt((offsets**2).sum(axis=1).mean()) > OFF_CENTER:
+        return Centering(), "what they show is not in the middle"
+    return None
 
 
 def has_dark_background(pictures: FloatArray) -> bool:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
+from dikmeans.frames import Crops
 from dikmeans.images import as_pictures, from_channels_first, scale_to_unit_norm
 from dikmeans.registration.warps import Border
 
@@ -49,7 +50,7 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
     unit_norm : bool
         Whether pictures have unit norm afterwards.
     moves : bool
-        Whether it shifts pictures within their frame; `shifts` says by how much.
+        Whether it moves or scales pictures within their frame; `crops` says how.
     batch_pixels : int
         Pixels that are worked on at once: bounds the memory of intermediate results.
     """
@@ -107,19 +108,17 @@ class Preprocessor(TransformerMixin, BaseEstimator, ABC):
     def _apply(self, pictures: FloatArray) -> FloatArray:
         """`apply` for one batch of pictures."""
 
-    def shifts(self, pictures: FloatArray) -> FloatArray:
-        """How far each picture (n, C, rows, columns) is moved, as (rows, columns) in pixels.
-
-        What a preprocessed picture shows at the pixel p was at p + shift in the given one.
-        """
+    def crops(self, pictures: FloatArray) -> Crops:
+        """The part of each given picture (n, C, rows, columns) that the preprocessed one shows."""
         if not self.moves:
-            return np.zeros((len(pictures), 2))
+            return Crops.unchanged(len(pictures))
         step = max(1, self.batch_pixels // pictures[0].size)
         starts = range(0, len(pictures), step)
-        return np.concatenate([self._shifts(pictures[i : i + step]) for i in starts])
+        parts = zip(*(self._crops(pictures[i : i + step]) for i in starts), strict=True)
+        return Crops(*map(np.concatenate, parts))
 
-    def _shifts(self, pictures: FloatArray) -> FloatArray:
-        """`shifts` for one batch of pictures, if it `moves` them."""
+    def _crops(self, pictures: FloatArray) -> Crops:
+        """`crops` for one batch of pictures, if it `moves` them."""
         raise NotImplementedError
 
     def output_shape(self, shape: ImageShape) -> ImageShape:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dikmeans._typing import FloatArray, IntArray
+from dikmeans.frames import Crops
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.preprocessing.base import Preprocessor
 
@@ -54,8 +55,8 @@ class Centering(Preprocessor):
             result[(slice(None), *target)] = picture[(slice(None), *source)]
         return scale_to_unit_norm(centered)
 
-    def _shifts(self, pictures: FloatArray) -> FloatArray:
-        return center_offsets(pictures).astype(np.float64)
+    def _crops(self, pictures: FloatArray) -> Crops:
+        return Crops(np.ones(len(pictures)), center_offsets(pictures).astype(np.float64))
 
     def __str__(self) -> str:
         return "Every picture is shifted to its center of mass."

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from dikmeans._typing import FloatArray, ImageShape
+from dikmeans.frames import Crops
 from dikmeans.preprocessing.base import Learned, Preprocessor
 
 
@@ -47,18 +46,18 @@ class Chain(Preprocessor):
 
     @property
     def moves(self) -> bool:  # type: ignore[override]
-        """Whether one of the steps shifts pictures."""
+        """Whether one of the steps moves or scales pictures."""
         return any(step.moves for step in self.steps)
 
-    def shifts(self, pictures: FloatArray) -> FloatArray:
-        """The shifts of all steps together."""
-        total = np.zeros((len(pictures), 2))
+    def crops(self, pictures: FloatArray) -> Crops:
+        """The crops of all steps together."""
+        crops = Crops.unchanged(len(pictures))
         n_steps = max((i + 1 for i, step in enumerate(self.steps_) if step.moves), default=0)
         for number, step in enumerate(self.steps_[:n_steps], start=1):
-            total += step.shifts(pictures)
+            crops = crops.then(step.crops(pictures))
             if number < n_steps:  # what comes after the last move does not matter
                 pictures = step.apply(pictures)
-        return total
+        return crops
 
     def _learn(self, pictures: FloatArray) -> None:
         fitted: list[Preprocessor] = []

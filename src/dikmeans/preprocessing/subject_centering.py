@@ -16,6 +16,7 @@ import numpy as np
 from scipy import ndimage
 
 from dikmeans._typing import FloatArray
+from dikmeans.frames import Crops
 from dikmeans.preprocessing.base import (
     Learned,
     Preprocessor,
@@ -70,8 +71,8 @@ class SubjectCentering(Preprocessor):
         whitened = whiten_mirrored(centered, self.exponent_)
         return unit_norm_unless_negligible(fade_out(whitened, WINDOW_WIDTH), pictures)
 
-    def _shifts(self, pictures: FloatArray) -> FloatArray:
-        return self.template_.shifts(pictures)
+    def _crops(self, pictures: FloatArray) -> Crops:
+        return Crops(np.ones(len(pictures)), self.template_.shifts(pictures))
 
     def center(self, pictures: FloatArray) -> FloatArray:
         """Pictures shifted so that their subjects are in the middle; edge pixels are continued."""

@@ -4,12 +4,12 @@ Warps are found on small preprocessed pictures, but they are maps of the frame: 
 resolution, to colors, to another channel, to a mask. For a point :math:`q` in the frame of the
 prototype, the original is read at
 
-.. math:: P(F^{-1}(q) + s)
+.. math:: P(V(F^{-1}(q)))
 
 where :math:`F^{-1}` leads into the preprocessed picture (:math:`F` itself, if pictures are warped
-onto prototypes), :math:`s` is the shift by which preprocessing has moved it, and :math:`P` its
-placement in the frame (`dikmeans.frames`). Nothing is assumed of the map but that it is smooth: it
-is computed at knots, and linear between them.
+onto prototypes), :math:`V` leads from there into the given one, which preprocessing may have moved
+and scaled, and :math:`P` is its placement in the frame (`dikmeans.frames`). Nothing is assumed of
+the map but that it is smooth: it is computed at knots, and linear between them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from dikmeans._typing import Array, FloatArray, IntArray
-from dikmeans.frames import FRAMES, Frame, place
+from dikmeans.frames import FRAMES, Crops, Frame, place
 from dikmeans.parallel.threads import run_threads
 from dikmeans.parameters import InvalidParameterError
 from dikmeans.registration.inverse import inverse_points
@@ -81,7 +81,7 @@ def carried_maps(
     warp: Warp,
     parameters: FloatArray,
     direction: Direction,
-    shifts: FloatArray,
+    crops: Crops,
     orientation: FloatArray | None = None,
 ) -> CarriedMaps:
     """The maps of images with these warps.
@@ -91,8 +91,8 @@ def carried_maps(
     warp : Warp
     parameters : array of shape (n, n_basis, 2)
     direction : {"centroid-to-image", "image-to-centroid"}
-    shifts : array of shape (n, 2)
-        By how many pixels preprocessing has moved each image; see `Preprocessor.shifts`.
+    crops : Crops
+        The parts of the given images that the preprocessed ones show; see `Preprocessor.crops`.
     orientation : array of shape (n, 2, 2), optional
         In which each image was compared; see `dikmeans.registration.orientation`.
     """
@@ -112,7 +112,7 @@ def carried_maps(
         moved = moved @ np.swapaxes(orientation, 1, 2)
     for axis in {0, 1}.difference(grid.live_axes):
         moved[..., axis] = points[:, axis]
-    pixels = moved * unit + grid.offset + shifts[:, None, :]
+    pixels = crops.to_given(moved * unit + grid.offset)
     rows, columns = grid.shape
     return CarriedMaps(pixels.reshape(len(parameters), *knots.shape), (rows, columns))
 

@@ -11,6 +11,7 @@ import numpy as np
 from dikmeans._typing import Array, FloatArray, IntArray
 from dikmeans.datasets import ImageSet
 from dikmeans.evaluation.embedding import embed
+from dikmeans.frames import Crops
 from dikmeans.images import as_pictures
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.registration.result import Alignments
@@ -76,8 +77,8 @@ class ReportContents:
     positions : array of shape (n, 2)
         Where those pictures lie on the map, in [0, 1].
     settings : list of Setting
-    shifts : array of shape (n, 2)
-        By how many pixels preprocessing has moved those pictures.
+    crops : Crops
+        How preprocessing has moved and scaled those pictures.
     thumbnails : Thumbnails or None
         Their originals, and the portraits of the prototypes; None for signals, which are curves.
     unaligned : uint8 array of shape (K, rows, columns[, 3]) or None
@@ -98,7 +99,7 @@ class ReportContents:
     baseline: Baseline | None
     positions: FloatArray
     settings: list[Setting]
-    shifts: FloatArray
+    crops: Crops
     thumbnails: Thumbnails | None
     unaligned: Array | None
     likeness: Likeness | None
@@ -131,7 +132,7 @@ def collect_contents(
 
     tell(0.05, "reading the originals")
     warp = alignments.warp
-    shifts = model.preprocessing_.shifts(as_pictures(images[shown], model.image_shape_)[0])
+    crops = model.preprocessing_.crops(as_pictures(images[shown], model.image_shape_)[0])
     thumbnails = None
     if len(warp.grid.live_axes) == 2:
         thumbnails = make_thumbnails(
@@ -149,7 +150,7 @@ def collect_contents(
         if thumbnails is not None:
             shape = (images.shape[1], images.shape[2])
             unaligned = unaligned_means(
-                thumbnails.cells, baseline.labels[shown], model.n_clusters, shifts, shape
+                thumbnails.cells, baseline.labels[shown], model.n_clusters, crops, shape
             )
     tell(0.55, "comparing clusters with each other")
     likeness = compare_clusters(model, warp) if extent.likeness else None
@@ -166,7 +167,7 @@ def collect_contents(
         baseline=baseline,
         positions=embed(shown_alignments.aligned) if extent.map else nowhere,
         settings=explain_settings(model, warp),
-        shifts=shifts,
+        crops=crops,
         thumbnails=thumbnails,
         unaligned=unaligned,
         likeness=likeness,

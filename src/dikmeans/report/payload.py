@@ -107,7 +107,7 @@ def _originals(contents: ReportContents) -> JSON | None:
         "cell": list(thumbnails.cells.shape[1:3]),
         "sheets": make_sheets(thumbnails.cells, BUDGET),
         "aspect": _packed(thumbnails.aspects, "<f4"),
-        "shift": _packed(contents.shifts, "<f4"),
+        "crop": _packed(np.column_stack(contents.crops), "<f4"),
         "signed": thumbnails.is_signed,
         "portrait": {
             "cell": list(thumbnails.portraits.shape[1:3]),

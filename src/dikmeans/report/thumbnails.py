@@ -13,7 +13,7 @@ import numpy as np
 
 from dikmeans._typing import JSON, Array, FloatArray, IntArray
 from dikmeans.datasets import ImageSet
-from dikmeans.frames import Frame, place
+from dikmeans.frames import Crops, Frame, place
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.appearance import carried_maps, default_size
 from dikmeans.registration.warps import make_warp
@@ -200,7 +200,7 @@ def _spread_colors(spread: FloatArray) -> Array:
 
 
 def unaligned_means(
-    cells: Array, labels: IntArray, n_clusters: int, shifts: FloatArray, shape: tuple[int, int]
+    cells: Array, labels: IntArray, n_clusters: int, crops: Crops, shape: tuple[int, int]
 ) -> Array:
     """Means (K, rows, columns[, 3]) of thumbnails by label, moved only as preprocessing does."""
     size, warp = (cells.shape[1], cells.shape[2]), make_warp("none", shape)
@@ -210,7 +210,7 @@ def unaligned_means(
         if len(members) == 0:
             continue
         nothing = np.zeros((len(members), 0, 2))
-        maps = carried_maps(warp, nothing, "image-to-centroid", shifts[members])
+        maps = carried_maps(warp, nothing, "image-to-centroid", crops.of(members))
         total = np.zeros((*size, int(np.prod(cells.shape[3:]))))
         for place_, member in enumerate(members):
             cell = cells[member].reshape(*size, -1).astype(np.float32)

@@ -174,8 +174,8 @@ function paintOriginalMean(canvas, slots, t) {
   const still = new Float32Array(2 * PIXELS).map((_, p) => IDENTITY[p]);
   for (const slot of slots) {
     const grid = t === 0 ? still : alignedGrid(0, slot);
-    const shift = t === 0 ? NO_SHIFT : shiftOf(slot);
-    const { data } = carried(ORIGINALS, slot, grid, t, size, NO_SHIFT, shift);
+    const crop = t === 0 ? UNCHANGED : cropOf(slot);
+    const { data } = carried(ORIGINALS, slot, grid, t, size, UNCHANGED, crop);
     for (let p = 0; p < sum.length; p++) sum[p] += data[p];
   }
   const image = new ImageData(Uint8ClampedArray.from(sum, (v) => v / slots.length), width, height);

@@ -182,7 +182,7 @@ const SPREADS = PORTRAIT && new Sheets(PORTRAIT.spreads, PORTRAIT.cell);
 const UNALIGNED =
   DATA.originals?.unaligned && new Sheets(DATA.originals.unaligned, DATA.originals.cell);
 const ASPECTS = DATA.originals && decode(DATA.originals.aspect, "f4");
-const SHIFTS = DATA.originals && decode(DATA.originals.shift, "f4");
+const CROPS = DATA.originals && decode(DATA.originals.crop, "f4");
 const hasPortrait = (prototype) => PORTRAIT && PORTRAIT.kinds[prototype] !== "none";
 
 async function loadSheets() {

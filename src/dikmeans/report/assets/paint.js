@@ -213,13 +213,13 @@ function stops(n, step) {
   return Array.from({ length }, (_, i) => first + i * step);
 }
 
-// An even grid, the share t of the way to `grid`, moved by `shift`, as lines over a picture.
-function drawLines(svg, grid, t, shift) {
+// An even grid, the share t of the way to `grid`, in the place of `crop`, as lines over a picture.
+function drawLines(svg, grid, t, crop) {
   const step = Math.max(1, Math.round(Math.max(ROWS, COLUMNS) / 9));
   const at = (r, c) => {
     const p = r * COLUMNS + c;
-    const y = r + t * (grid[2 * p] + shift[0] - r) + 0.5;
-    const x = c + t * (grid[2 * p + 1] + shift[1] - c) + 0.5;
+    const y = r + t * (crop.y(grid[2 * p]) - r) + 0.5;
+    const x = c + t * (crop.x(grid[2 * p + 1]) - c) + 0.5;
     return `${x.toFixed(2)},${y.toFixed(2)}`;
   };
   const line = (points) => svg.append(svgNode("polyline", { points: points.join(" ") }));
@@ -228,13 +228,13 @@ function drawLines(svg, grid, t, shift) {
 }
 
 // From where points are in the centroid to where they are in the picture.
-function drawArrows(svg, grid, t, shift) {
+function drawArrows(svg, grid, t, crop) {
   const step = Math.max(1, Math.round(Math.max(ROWS, COLUMNS) / 11));
   const size = Math.max(ROWS, COLUMNS) / 40;
   for (const r of stops(ROWS, step)) {
     for (const c of stops(COLUMNS, step)) {
       const p = r * COLUMNS + c, y0 = r + 0.5, x0 = c + 0.5;
-      const dy = t * (grid[2 * p] + shift[0] - r), dx = t * (grid[2 * p + 1] + shift[1] - c);
+      const dy = t * (crop.y(grid[2 * p]) - r), dx = t * (crop.x(grid[2 * p + 1]) - c);
       const length = Math.hypot(dy, dx);
       if (length < 0.3) continue;
       const [uy, ux] = [dy / length, dx / length], [y1, x1] = [y0 + dy, x0 + dx];
@@ -249,7 +249,7 @@ function drawArrows(svg, grid, t, shift) {
 }
 
 // Where the centroid had to grow (orange) and to shrink (blue): squares of half-transparent color.
-function drawGrowth(svg, forward, t, shift) {
+function drawGrowth(svg, forward, t, crop) {
   const growth = growthOf(forward), { more, less } = twoColors();
   const step = Math.max(1, Math.round(Math.max(ROWS, COLUMNS) / 24));
   for (let r = 0; r < ROWS; r += step) {
@@ -258,7 +258,8 @@ function drawGrowth(svg, forward, t, shift) {
         + Math.min(COLUMNS - 1, c + (step >> 1))];
       const color = value > 0 ? more : less;
       svg.append(svgNode("rect", {
-        x: c + shift[1], y: r + shift[0], width: step, height: step, class: "growth",
+        x: crop.x(c - 0.5) + 0.5, y: crop.y(r - 0.5) + 0.5,
+        width: crop.scale * step, height: crop.scale * step, class: "growth",
         fill: `rgb(${color.join(",")})`, "fill-opacity": Math.min(0.7, Math.abs(value)).toFixed(3),
       }));
     }
@@ -266,16 +267,16 @@ function drawGrowth(svg, forward, t, shift) {
 }
 
 const DEFORMATIONS = {
-  lines: ["as a bent grid", (svg, { lines }, t, shift) => drawLines(svg, lines, t, shift)],
-  arrows: ["as arrows", (svg, { lines }, t, shift) => drawArrows(svg, lines, t, shift)],
+  lines: ["as a bent grid", (svg, { lines }, t, crop) => drawLines(svg, lines, t, crop)],
+  arrows: ["as arrows", (svg, { lines }, t, crop) => drawArrows(svg, lines, t, crop)],
   growth: ["where it grew (orange) and shrank (blue)",
-    (svg, { forward }, t, shift) => drawGrowth(svg, forward, t, shift)],
+    (svg, { forward }, t, crop) => drawGrowth(svg, forward, t, crop)],
   none: ["not at all", () => {}],
 };
 // `maps.lines` tells where points of the centroid go, `maps.forward` where pixels come from.
-function drawDeformation(svg, maps, t, shift = [0, 0]) {
+function drawDeformation(svg, maps, t, crop = UNCHANGED) {
   svg.replaceChildren();
-  if (!IS_SIGNAL) DEFORMATIONS[state.deformation][1](svg, maps, t, shift);
+  if (!IS_SIGNAL) DEFORMATIONS[state.deformation][1](svg, maps, t, crop);
 }
 
 // Ten colors that differ on a light and on a dark page; further hues follow by the golden angle.

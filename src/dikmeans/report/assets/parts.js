@@ -98,13 +98,13 @@ const meshOverlay = () => svg("svg", {
   "aria-hidden": "true",
 });
 
-// A prototype read along a grid, the share t of the way; `shift` is that of the picture it is put
+// A prototype read along a grid, the share t of the way; `crop` is that of the picture it is put
 // onto.
-function paintWarpedPrototype(canvas, prototype, forward, t, shift = NO_SHIFT) {
+function paintWarpedPrototype(canvas, prototype, forward, t, crop = UNCHANGED) {
   if (showsOriginals() && hasPortrait(prototype)) {
     const size = boxSizeOf(PORTRAITS);
     setSize(canvas, size, false);
-    const image = carriedPortrait(prototype, forward, t, size, shift);
+    const image = carriedPortrait(prototype, forward, t, size, crop);
     return canvas.getContext("2d").putImageData(image, 0, 0);
   }
   setSize(canvas, comparedSize());

@@ -104,13 +104,13 @@ function candidateRow(slot, rank) {
   const limit = 0.8 * centroid.reduce((most, v) => Math.max(most, Math.abs(v)), 1e-9);
   const redraw = () => {
     const t = state.alignment.picture;
-    const shift = showsOriginals() && warpsCentroid ? shiftOf(slot) : NO_SHIFT;
-    if (warpsCentroid) paintWarpedPrototype(warpedCanvas, prototype, forward, t, shift);
+    const crop = showsOriginals() && warpsCentroid ? cropOf(slot) : UNCHANGED;
+    if (warpsCentroid) paintWarpedPrototype(warpedCanvas, prototype, forward, t, crop);
     else paintSlot(warpedCanvas, slot, t, rank);
     const warped = resample(source, forward, t);
     paintResidual(residualCanvas, warped.map((v, p) => v - target[p]), limit);
     paintSlot(alignedCanvas, slot, t, rank);
-    drawDeformation(mesh, { forward, lines }, t, shift);
+    drawDeformation(mesh, { forward, lines }, t, crop);
   };
 
   const cost = candidate.cost[slot], bending = candidate.bending[slot];

@@ -182,30 +182,30 @@ const alignedValues = (slot, t, rank = 0) =>
 
 // Bytes of a cell of `sheets` read along a grid, as a canvas of (height, width).
 //
-// The grid leads from pixels of the frame to pixels of the frame of the cell; `before` is added to
-// the place where it is read, `after` to where it leads; t is the share of the way.
+// The grid leads from pixels of the frame to pixels of the frame of the cell; `before` is the crop
+// through which it is read, `after` the one through which it leads on; t is the share of the way.
 function carried(sheets, number, grid, t, [height, width], before, after) {
   const source = sheets.pixels(number), { rows, columns } = sheets;
   const image = new ImageData(width, height), out = image.data;
   const lastRow = ROWS - 1, lastColumn = COLUMNS - 1;
   for (let r = 0; r < height; r++) {
     const y = ((r + 0.5) / height) * ROWS - 0.5;
-    const gy = Math.min(lastRow, Math.max(0, y + before[0]));
+    const beforeY = before.y(y), gy = Math.min(lastRow, Math.max(0, beforeY));
     const top = Math.min(Math.floor(gy), Math.max(0, lastRow - 1)), fy = gy - top;
     const below = top < lastRow ? COLUMNS : 0;
     for (let c = 0; c < width; c++) {
       const x = ((c + 0.5) / width) * COLUMNS - 0.5;
-      const gx = Math.min(lastColumn, Math.max(0, x + before[1]));
+      const beforeX = before.x(x), gx = Math.min(lastColumn, Math.max(0, beforeX));
       const left = Math.min(Math.floor(gx), Math.max(0, lastColumn - 1)), fx = gx - left;
       const right = left < lastColumn ? 1 : 0, k = top * COLUMNS + left;
       const a = 2 * k, b = 2 * (k + right), d = 2 * (k + below), e = 2 * (k + below + right);
       const wa = (1 - fy) * (1 - fx), wb = (1 - fy) * fx, wd = fy * (1 - fx), we = fy * fx;
       // beyond the middle of the edge pixels the map goes on as it is there
-      const toY = wa * grid[a] + wb * grid[b] + wd * grid[d] + we * grid[e] + y + before[0] - gy;
+      const toY = wa * grid[a] + wb * grid[b] + wd * grid[d] + we * grid[e] + beforeY - gy;
       const toX = wa * grid[a + 1] + wb * grid[b + 1] + wd * grid[d + 1] + we * grid[e + 1]
-        + x + before[1] - gx;
-      let py = ((y + t * (toY + after[0] - y) + 0.5) / ROWS) * rows - 0.5;
-      let px = ((x + t * (toX + after[1] - x) + 0.5) / COLUMNS) * columns - 0.5;
+        + beforeX - gx;
+      let py = ((y + t * (after.y(toY) - y) + 0.5) / ROWS) * rows - 0.5;
+      let px = ((x + t * (after.x(toX) - x) + 0.5) / COLUMNS) * columns - 0.5;
       py = py < 0 ? 0 : py > rows - 1 ? rows - 1 : py;
       px = px < 0 ? 0 : px > columns - 1 ? columns - 1 : px;
       const r0 = Math.floor(py), c0 = Math.floor(px), v = py - r0, u = px - c0;
@@ -223,16 +223,25 @@ function carried(sheets, number, grid, t, [height, width], before, after) {
   return image;
 }
 
-const NO_SHIFT = [0, 0];
-const shiftOf = (slot) => [SHIFTS[2 * slot], SHIFTS[2 * slot + 1]];
+// The part of a given picture that the preprocessed one shows: from pixels of this to pixels of that.
+class Crop {
+  constructor(scale, row, column) {
+    Object.assign(this, { scale, row, column });
+  }
+  y(y) { return this.scale * y + this.row; }
+  x(x) { return this.scale * x + this.column; }
+  inverse() { return new Crop(1 / this.scale, -this.row / this.scale, -this.column / this.scale); }
+}
+const UNCHANGED = new Crop(1, 0, 0);
+const cropOf = (slot) => new Crop(...CROPS.subarray(3 * slot, 3 * slot + 3));
 
 // The original of a picture, the share t of the way into the frame of its prototype of that rank.
 const carriedOriginal = (slot, rank, t, size) =>
-  carried(ORIGINALS, slot, alignedGrid(rank, slot), t, size, NO_SHIFT, shiftOf(slot));
+  carried(ORIGINALS, slot, alignedGrid(rank, slot), t, size, UNCHANGED, cropOf(slot));
 
 // The portrait of a prototype, the share t of the way onto a picture in its own place.
-const carriedPortrait = (prototype, grid, t, size, shift = NO_SHIFT) =>
-  carried(PORTRAITS, prototype, grid, t, size, [-shift[0], -shift[1]], NO_SHIFT);
+const carriedPortrait = (prototype, grid, t, size, crop = UNCHANGED) =>
+  carried(PORTRAITS, prototype, grid, t, size, crop.inverse(), UNCHANGED);
 
 // How much the neighborhood of each pixel has grown where a grid reads it: log2, per pixel.
 function growthOf(grid) {
