@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dikmeans._typing import Array
+from dikmeans.frames import Crops
 from dikmeans.registration.appearance import carried_maps, default_size
 from dikmeans.report.likeness import Pair
 from dikmeans.report.sprites import tone_of, viewable
@@ -60,7 +61,7 @@ class PictureMaker:
             warp,
             pair.parameters[None],
             model.measure_.direction,
-            np.zeros((1, 2)),
+            Crops.unchanged(1),
             pair.orientation[None],
         )
         picture = self._portrait_colors(pair.target)
