@@ -92,6 +92,13 @@ def test_size_normalized_pictures_have_one_size_and_place(sized):
     np.testing.assert_allclose(centers, np.tile([31.5, 29.5], (12, 1)), atol=0.5)
 
 
+def test_a_bright_grain_of_dust_does_not_tell_the_size(sized):
+    dusty = sized.copy()
+    dusty[:, 0, 2, 3] = 3.0
+    sizes = [find_sizes(pictures)[1][4:] for pictures in (dusty, sized)]  # of 30 pixels or more
+    np.testing.assert_allclose(*sizes, rtol=0.2)
+
+
 def test_empty_pictures_and_single_pixels_have_no_size():
     pictures = np.zeros((2, 1, 20, 20), np.float32)
     pictures[1, 0, 3, 4] = 1

@@ -6,7 +6,7 @@ Size is the root mean square distance of what a picture shows from its center of
 
 .. math:: r^2 = \sum_p m(p)\, |p - c|^2 / \sum_p m(p),
 
-where the mass m(p) is the brightness of what is not faint. Pictures are moved to their center of
+where the mass m(p) is the brightness of what is neither faint nor glaring. Pictures are moved to their center of
 mass and enlarged or reduced until r is the same part of a side in all of them. Proportions stay.
 """
 
@@ -23,9 +23,9 @@ from dikmeans.preprocessing.base import Preprocessor
 # r afterwards, as a part of the longer side. What is drawn with a pen ends at 2.1 to 2.5 r from its
 # center, so that it just fits.
 RADIUS = 0.2
-# What is less bright than this part of the brightest has no mass: noise far from the center would
-# weigh more than a stroke.
-FAINT = 0.3
+# What is less bright than this part of the typical brightness has no mass: noise far from the center
+# would weigh more than a stroke.
+FAINT = 0.4
 # A picture is enlarged or reduced by no more than this: one spot has no size.
 LARGEST_CHANGE = 4.0
 
@@ -36,10 +36,11 @@ def find_sizes(pictures: FloatArray) -> tuple[FloatArray, FloatArray]:
     The size of an empty picture, or of a single pixel, is 0.
     """
     brightness = np.sqrt(np.einsum("ncij,ncij->nij", pictures, pictures, dtype=np.float64))
-    brightest = brightness.max(axis=(1, 2), keepdims=True)
-    mass = np.where(brightness >= FAINT * brightest, brightness, 0.0)
-    totals = mass.sum(axis=(1, 2))
-    is_empty = totals == 0
+    energy = (brightness**2).sum(axis=(1, 2), keepdims=True)
+    is_empty = energy[:, 0, 0] == 0
+    # weighted by energy: neither the dark ground nor a bright grain of dust counts for much
+    typical = (brightness**3).sum(axis=(1, 2), keepdims=True) / np.where(energy > 0, energy, 1.0)
+    mass = np.where(brightness >= FAINT * typical, np.minimum(brightness, typical), 0.0)
     mass[is_empty] = 1.0  # its center is the middle
     totals = mass.sum(axis=(1, 2))
     centers, variance = np.empty((len(pictures), 2)), np.zeros(len(pictures))
