@@ -36,7 +36,7 @@ class Baseline(NamedTuple):
 def fit_baseline(model: DIKMeans, images: FloatArray, labels: IntArray) -> Baseline:
     """Fit K-means with the parameters of `model`; match its clusters with the model's `labels`."""
     kmeans = clone(model).set_params(
-        warp="none", n_prototypes=1, preprocessing=model.preprocessing_, verbose=0
+        warp="none", n_prototypes=1, preprocessing=model.preprocessing_, outliers=None, verbose=0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # empty clusters are shown as such

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dikmeans._typing import Array, FloatArray, IntArray
+from dikmeans._typing import Array, BoolArray, FloatArray, IntArray
 from dikmeans.datasets import ImageSet
 from dikmeans.evaluation.embedding import embed
 from dikmeans.frames import Crops
@@ -61,7 +61,9 @@ class ReportContents:
     ----------
     model : DIKMeans
     assignment : Assignment
-        Of all N pictures.
+        Of all N pictures; outliers are with the cluster that they are nearest to.
+    outliers : bool array of shape (N,)
+        Which pictures belong to no cluster. They are shown apart, and count in none.
     energy : float
         Mean squared norm of a preprocessed picture: the unit of costs on the page.
     mean_bending : array of shape (K,)
@@ -91,6 +93,7 @@ class ReportContents:
 
     model: DIKMeans
     assignment: Assignment
+    outliers: BoolArray
     energy: float
     mean_bending: FloatArray
     shown: IntArray
@@ -120,9 +123,11 @@ def collect_contents(
     tell(0.0, "assigning pictures to clusters")
     if assignment is None:
         assignment = model.assign(images)
-    # a picture that belongs to no cluster is shown in the one it is nearest to
-    assignment = assignment.nearest(model.prototype_clusters_)
-    shown = choose_shown(assignment.labels, max_pictures, int(np.prod(images.shape[1:3])))
+    members = assignment
+    outliers = members.labels < 0
+    # how a picture that belongs to no cluster fits is shown with the one it is nearest to
+    assignment = members.nearest(model.prototype_clusters_)
+    shown = choose_shown(members.labels, max_pictures, int(np.prod(images.shape[1:3])))
     if assignment.warps is None:  # then only the pictures that are shown are aligned
         alignments = shown_alignments = model.align(images[shown], assignment.labels[shown])
     else:
@@ -135,9 +140,7 @@ def collect_contents(
     crops = model.preprocessing_.crops(as_pictures(images[shown], model.image_shape_)[0])
     thumbnails = None
     if len(warp.grid.live_axes) == 2:
-        thumbnails = make_thumbnails(
-            model, image_set, originals, assignment, shown, extent.portraits
-        )
+        thumbnails = make_thumbnails(model, image_set, originals, members, shown, extent.portraits)
 
     tell(0.2, "aligning pictures with the next-best clusters")
     costs = model.transform(images[shown])
@@ -155,12 +158,16 @@ def collect_contents(
     tell(0.55, "comparing clusters with each other")
     likeness = compare_clusters(model, warp) if extent.likeness else None
     tell(0.6, "a map of the pictures")
+    inside = np.flatnonzero(~(outliers[shown] if alignments is shown_alignments else outliers))
     nowhere = np.zeros((len(shown), 2))
     return ReportContents(
         model=model,
         assignment=assignment,
+        outliers=outliers,
         energy=float(np.square(preprocessed).sum(axis=1, dtype=np.float64).mean()) or 1.0,
-        mean_bending=cluster_means(alignments.bending_cost, alignments.labels, model.n_clusters),
+        mean_bending=cluster_means(
+            alignments.bending_cost[inside], alignments.labels[inside], model.n_clusters
+        ),
         shown=shown,
         costs=costs,
         candidates=candidates,

@@ -52,7 +52,8 @@ def pack(
     tone = tone_of(pictures)
     rows, columns = pictures.shape[1:3]
     warp = contents.candidates[0].warp
-    prototype_sizes = np.bincount(assignment.prototypes, minlength=len(model.prototypes_))
+    inside = ~contents.outliers
+    prototype_sizes = np.bincount(assignment.prototypes[inside], minlength=len(model.prototypes_))
     return {
         "title": title,
         "version": version("dikmeans"),
@@ -66,7 +67,8 @@ def pack(
         "warp": model.warp,
         "direction": model.direction,
         "energy": contents.energy,
-        "inertia": float(assignment.costs.sum()),
+        "inertia": float(assignment.costs[inside].sum()),
+        "outliers": int(contents.outliers.sum()),
         "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
         "clusters": _clusters(contents),
@@ -157,6 +159,7 @@ def _listing(contents: ReportContents, image_set: ImageSet) -> JSON | None:
     return {
         "names": list(image_set.names),
         "cluster": _packed(assignment.labels, "<u2"),
+        "outlier": np.flatnonzero(contents.outliers).tolist(),
         "prototype": _packed(assignment.prototypes, "<u2"),
         "cost": _packed(assignment.costs, "<f4"),
         "margin": _packed(assignment.margins, "<f4"),
@@ -177,9 +180,10 @@ def _history(model: DIKMeans) -> JSON:
 
 def _clusters(contents: ReportContents) -> list[JSON]:
     """Size and mean costs of each cluster, over all pictures."""
-    labels, n_clusters = contents.assignment.labels, contents.model.n_clusters
+    inside, n_clusters = ~contents.outliers, contents.model.n_clusters
+    labels = contents.assignment.labels[inside]
     sizes = np.bincount(labels, minlength=n_clusters)
-    mean_costs = cluster_means(contents.assignment.costs, labels, n_clusters)
+    mean_costs = cluster_means(contents.assignment.costs[inside], labels, n_clusters)
     return [
         {"size": int(size), "cost": _number(cost), "bending": _number(bending)}
         for size, cost, bending in zip(sizes, mean_costs, contents.mean_bending, strict=True)
@@ -198,18 +202,21 @@ def _baseline(contents: ReportContents) -> JSON | None:
 
 
 def _agreement(contents: ReportContents, image_set: ImageSet) -> JSON | None:
-    """How clusters and given classes agree, counted over all pictures."""
+    """How clusters and given classes agree, counted over all pictures that are in a cluster."""
     if image_set.labels is None:
         return None
-    labels, baseline = contents.assignment.labels, contents.baseline
-    matrix = confusion(image_set.labels, labels)
+    inside, baseline = ~contents.outliers, contents.baseline
+    if not inside.any():
+        return None
+    classes, labels = image_set.labels[inside], contents.assignment.labels[inside]
+    matrix = confusion(classes, labels)
     return {
         "counts": matrix.counts.tolist(),
         "classes": matrix.classes.tolist(),
         "clusters": matrix.clusters.tolist(),
         "matched": matrix.n_matched,
-        "scores": scores(image_set.labels, labels),
-        "baselineScores": baseline and scores(image_set.labels, baseline.labels),
+        "scores": scores(classes, labels),
+        "baselineScores": baseline and scores(classes, baseline.labels[inside]),
     }
 
 
@@ -236,6 +243,7 @@ def _pictures(contents: ReportContents, image_set: ImageSet, drawn: FloatArray) 
     )
     return {
         "index": shown.tolist(),
+        "outlier": np.flatnonzero(contents.outliers[shown]).tolist(),
         "names": [image_set.names[i] for i in shown],
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
         "costs": _packed(contents.costs, "<f4"),

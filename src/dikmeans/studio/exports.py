@@ -17,7 +17,6 @@ from dikmeans.report import write_report
 from dikmeans.report.collect import ReportProgress
 from dikmeans.runs import Exported, export_clusters
 from dikmeans.runs.export import OUTLIERS, folder_name
-from dikmeans.runs.originals import SelectedOriginals
 from dikmeans.studio.session import Session, View, cluster_title
 
 OWN = ("file", "cluster", "name", "cost", "margin", "decided")
@@ -143,22 +142,21 @@ def sorted_folders(session: Session, view: View, path: Path) -> Exported:
 
 
 def edited_report(session: Session, view: View, path: Path, tell: ReportProgress) -> Path:
-    """The static report on the clusters as they are edited, without those that were rejected.
+    """The static report on the clusters as they are edited; rejected pictures are outliers in it.
 
     Nothing is fitted, but pictures are assigned to the edited clusters.
     """
     tell(0.0, "assigning pictures to the edited clusters")
     images = session.images
     model = refine(session.model, images.images, view.state.corrections(), max_iter=0)
-    kept = np.flatnonzero(model.labels_ >= 0)
-    if not len(kept):
+    if (model.labels_ < 0).all():
         raise ValueError("There are no pictures to report on: all of them are outliers.")
     return write_report(
         path,
         model,
-        images.subset(kept),
-        originals=SelectedOriginals(session.originals, kept.tolist()),
-        assignment=model.assignment_.subset(kept),
+        images,
+        originals=session.originals,
+        assignment=model.assignment_,
         title=session.images.card.title,
         progress=tell,
     )

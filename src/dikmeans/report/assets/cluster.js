@@ -135,7 +135,7 @@ function sliderExplanation(isDivided) {
 // Pictures of other clusters that have `k` as a close second choice.
 function nearbyPictures(k) {
   const slots = [];
-  for (let i = 0; i < N; i++) if (isClose(i) && CANDIDATES[1].cluster[i] === k) slots.push(i);
+  for (let i = 0; i < N; i++) if (!isOutlier(i) && isClose(i) && CANDIDATES[1].cluster[i] === k) slots.push(i);
   return slots.sort(SORTS.margin[1]).slice(0, MAX_NEARBY);
 }
 

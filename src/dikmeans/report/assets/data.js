@@ -44,8 +44,12 @@ const CANDIDATES = DATA.candidates.map((packed) => ({
   warp: decode(packed.warp, "f4"),
 }));
 const LABELS = CANDIDATES[0].cluster;
+// Pictures that belong to no cluster; LABELS then is the one that they are nearest to.
+const OUTLIERS = DATA.pictures.outlier;
+const outlierSlots = new Set(OUTLIERS);
+const isOutlier = (slot) => outlierSlots.has(slot);
 const MEMBERS = Array.from({ length: K }, () => []);
-for (let i = 0; i < N; i++) MEMBERS[LABELS[i]].push(i);
+for (let i = 0; i < N; i++) if (!isOutlier(i)) MEMBERS[LABELS[i]].push(i);
 const SLOT_OF = new Map(DATA.pictures.index.map((index, slot) => [index, slot]));
 
 // Pictures are numbered as in the image set; on the page they have slots 0 to N - 1.
@@ -57,6 +61,7 @@ const costTo = (slot, k) => COSTS[slot * K + k];
 const marginOf = (slot) =>
   K > 1 ? CANDIDATES[1].cost[slot] - CANDIDATES[0].cost[slot] : Infinity;
 const ALL_SLOTS = Array.from({ length: N }, (_, slot) => slot);
+const INSIDE = ALL_SLOTS.filter((slot) => !isOutlier(slot));
 const KIND = DATA.kind; // what the files are: "picture" or "sound"
 const LABEL_WORD = DATA.labelWord;
 const LABEL_WORDS = `${LABEL_WORD}s`;
@@ -86,14 +91,15 @@ function listAll() {
   const { listing } = DATA;
   if (!listing)
     return ALL_SLOTS.map((slot) => ({
-      file: nameOf(slot), cluster: LABELS[slot],
+      file: nameOf(slot), cluster: isOutlier(slot) ? -1 : LABELS[slot],
       prototype: number(CANDIDATES[0].prototype[slot]),
       cost: CANDIDATES[0].cost[slot], margin: margins[slot], slot,
     }));
   const clusters = decode(listing.cluster, "u2"), prototypes = decode(listing.prototype, "u2");
   const costs = decode(listing.cost, "f4"), allMargins = decode(listing.margin, "f4");
+  const outside = new Set(listing.outlier);
   return listing.names.map((file, index) => ({
-    file, cluster: clusters[index], prototype: number(prototypes[index]), cost: costs[index],
+    file, cluster: outside.has(index) ? -1 : clusters[index], prototype: number(prototypes[index]), cost: costs[index],
     margin: allMargins[index], slot: SLOT_OF.get(index),
   }));
 }

@@ -1,4 +1,4 @@
-// Lists over all clusters: doubtful pictures, odd ones out, and those that a search finds.
+// Lists over all clusters: doubtful pictures, odd ones out, outliers, and what a search finds.
 
 const PORTION = 120;
 
@@ -34,15 +34,15 @@ function listView({ title, lead, explanation, slots, rows, file, chip }) {
 }
 
 function showDoubtful() {
-  const slots = K > 1 ? [...ALL_SLOTS].sort((a, b) => marginOf(a) - marginOf(b)) : [];
-  const close = ALL_SLOTS.filter(isClose).length;
+  const slots = K > 1 ? [...INSIDE].sort((a, b) => marginOf(a) - marginOf(b)) : [];
+  const close = INSIDE.filter(isClose).length;
   listView({
     title: "Doubtful pictures",
     lead: `${plural(close, KIND)} of ${count(N)} could nearly as well be in another cluster.`,
     explanation: ["Over all clusters, the closest decisions first. The arrow names the second-best "
       + "cluster and how much more it would cost. ", why("margin")],
     slots, chip: "second", file: "doubtful.csv",
-    rows: () => [...everyRow()].sort((a, b) => a.margin - b.margin),
+    rows: () => everyRow().filter((row) => row.cluster >= 0).sort((a, b) => a.margin - b.margin),
   });
 }
 
@@ -52,9 +52,21 @@ function showOdd() {
     lead: "The pictures that fit worst, over all clusters.",
     explanation: ["They may be damaged, mislabeled, or of a kind that has no cluster. ",
       why("cost")],
-    slots: [...ALL_SLOTS].sort((a, b) => CANDIDATES[0].cost[b] - CANDIDATES[0].cost[a]),
+    slots: [...INSIDE].sort(SORTS.worst[1]),
     chip: "own", file: "odd-ones-out.csv",
-    rows: () => [...everyRow()].sort((a, b) => b.cost - a.cost),
+    rows: () => everyRow().filter((row) => row.cluster >= 0).sort((a, b) => b.cost - a.cost),
+  });
+}
+
+function showOutliers() {
+  listView({
+    title: "Outliers",
+    lead: `${plural(DATA.outliers, KIND)} of ${count(DATA.total)} belong to no cluster.`,
+    explanation: ["The worst fit first. Below each, the cluster that it is nearest to. ",
+      why("outlier")],
+    slots: [...OUTLIERS].sort(SORTS.worst[1]),
+    chip: "own", file: "outliers.csv",
+    rows: () => everyRow().filter((row) => row.cluster < 0),
   });
 }
 
@@ -71,8 +83,8 @@ function showSearch() {
       ? [`${plural(slots.length, KIND)} of them can be shown. `] : ["Best match by name."],
     slots, chip: "own", file: "found.csv", rows: () => rows,
   });
-  const line = (row) => el("li", {},
-    `${row.file}: `, el("a", { href: `#cluster-${row.cluster}` }, `cluster ${row.cluster}`));
+  const line = (row) => el("li", {}, `${row.file}: `, row.cluster < 0 ? "no cluster"
+    : el("a", { href: `#cluster-${row.cluster}` }, `cluster ${row.cluster}`));
   if (hidden.length)
     MAIN.append(el("section", {}, el("h2", {}, "Not on this page"),
       el("ul", { class: "note" }, ...hidden.slice(0, 200).map(line))));

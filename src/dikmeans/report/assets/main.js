@@ -14,6 +14,7 @@ const VIEWS = {
   },
   doubtful: { show: () => showDoubtful() },
   odd: { show: () => showOdd() },
+  outliers: { has: () => DATA.outliers > 0, show: () => showOutliers() },
   alike: { has: () => DATA.likeness !== null, show: () => showAlike() },
   map: { show: () => showMap() },
   search: { show: () => showSearch() },
@@ -109,8 +110,7 @@ function endPrint() {
 }
 
 function goUp() {
-  if (current.view === "picture")
-    location.hash = `cluster-${LABELS[SLOT_OF.get(current.number)]}`;
+  if (current.view === "picture") byId("up").click();
   else if (current.view === "map" && selection.size) byId("clear").click();
   else location.hash = "overview";
 }
@@ -152,8 +152,8 @@ async function start() {
   byId("look").addEventListener("click", toggleLook);
   byId("find").addEventListener("input", (event) => search(event.target.value));
   byId("help").addEventListener("click", KEYS["?"]);
-  for (const link of document.querySelectorAll("nav a[data-view='alike']"))
-    link.hidden = DATA.likeness === null;
+  for (const link of document.querySelectorAll("nav a[data-view]"))
+    link.hidden = !(VIEWS[link.dataset.view].has?.(0) ?? true);
   fillGlossary(byId("glossary"));
   addEventListener("beforeprint", preparePrint);
   addEventListener("afterprint", endPrint);

@@ -8,6 +8,7 @@ const MARGIN = 14;
 const HOVER_DISTANCE = 14;
 const MAX_SELECTED_SHOWN = 120;
 const MOST_ZOOM = 40;
+const OUTLIER_COLOR = "#8b8b8b";
 // The part of the map that is seen: its upper left corner, and how much it is enlarged.
 const view = { x: 0, y: 0, zoom: 1 };
 let dragMode = "select";
@@ -88,13 +89,14 @@ function showMap() {
 
 function describe(slot) {
   const label = DATA.classes ? `, ${LABEL_WORD} ${className(classOf(slot))}` : "";
-  return `${inText(LABELS[slot])}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
+  const where = isOutlier(slot) ? "outlier" : inText(LABELS[slot]);
+  return `${where}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
 
 let costRange = null;
 function pointColor(slot) {
   if (colorBy === "class") return colorOf(classOf(slot));
-  if (colorBy === "cluster") return colorOf(LABELS[slot]);
+  if (colorBy === "cluster") return isOutlier(slot) ? OUTLIER_COLOR : colorOf(LABELS[slot]);
   const { cost } = CANDIDATES[0];
   costRange ??= [cost.reduce((a, b) => Math.min(a, b)), cost.reduce((a, b) => Math.max(a, b))];
   const share = (cost[slot] - costRange[0]) / (costRange[1] - costRange[0] || 1);
@@ -347,19 +349,19 @@ function mapLegend(select) {
   if (colorBy === "cost")
     return el("p", { class: "legend", id: "map-legend" }, "Blue: low cost. Red: high cost.");
   const byClass = colorBy === "class";
-  const groups = byClass ? DATA.classes : DATA.clusters;
-  const groupOf = (slot) => (byClass ? classOf(slot) : LABELS[slot]);
-  const button = (group) => {
+  const button = (color, name, slots) => {
     const swatch = el("i", { class: "swatch" });
-    swatch.style.background = colorOf(group);
-    const slots = () => Array.from({ length: N }, (_, i) => i).filter((i) => groupOf(i) === group);
+    swatch.style.background = color;
     return el("button",
-      { type: "button", title: "Select these pictures", click: () => select(slots()) },
-      swatch, byClass ? className(group) : `Cluster ${group}`);
+      { type: "button", title: "Select these pictures", click: () => select(slots()) }, swatch, name);
   };
+  const ofClass = (_, c) => button(colorOf(c), className(c), () => ALL_SLOTS.filter((i) => classOf(i) === c));
+  const ofCluster = (_, k) => button(colorOf(k), shortName(k), () => MEMBERS[k]);
+  const outside = !byClass && OUTLIERS.length > 0
+    && button(OUTLIER_COLOR, "Outliers", () => OUTLIERS);
   return el("div", {
     class: "legend groups", id: "map-legend", role: "group", "aria-label": "Select by color",
-  }, ...groups.map((_, group) => button(group)));
+  }, ...(byClass ? DATA.classes.map(ofClass) : DATA.clusters.map(ofCluster)), outside);
 }
 
 // One name per line: line breaks inside a name become spaces.

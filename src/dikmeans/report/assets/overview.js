@@ -1,5 +1,6 @@
 // Overview: centroids beside those of K-means, the course of the fit, its settings.
 
+const MAX_OUTLIERS_SHOWN = 16;
 const INTRO = {
   tps: "Two pictures are similar if a smooth deformation turns one into the other; the deformation "
     + "itself has a cost.",
@@ -13,7 +14,8 @@ function showOverview() {
     el("section", { class: "intro" },
       el("h1", {}, DATA.title),
       el("p", { class: "lead" },
-        `${plural(DATA.total, KIND)} in ${plural(K, "cluster")}, found without looking at any `
+        `${plural(DATA.total - DATA.outliers, KIND)} in ${plural(K, "cluster")}`
+        + `${DATA.outliers ? ` and ${plural(DATA.outliers, "outlier")}` : ""}, found without looking at any `
         + `${LABEL_WORDS}. ${INTRO[DATA.warp]}`),
       sampleNote(), problemNote(),
       DATA.averaged && note("These pictures have neither one nor three channels; the mean of "
@@ -23,6 +25,7 @@ function showOverview() {
       el("h2", { id: "centroids" }, "The clusters"),
       clustersNote(), signLegend(),
       clusterCards()),
+    OUTLIERS.length > 0 && outlierSection(),
     DATA.likeness && el("section", {},
       el("h2", {}, "What would merge next"),
       note("Clusters that are nearly alike are joined far to the left. ", why("alike"), " ",
@@ -71,9 +74,9 @@ function figures() {
     el("div", { class: "figure" },
       el("strong", {}, value), el("span", {}, name, " ", word && why(word)),
       beside && el("small", {}, beside));
-  const meanCost = (inertia) => asPercent(inertia / DATA.total / DATA.energy);
-  const tiles = [figure(meanCost(DATA.inertia), "mean cost",
-    DATA.baseline && `K-means ${meanCost(DATA.baseline.inertia)}; less is better`, "cost")];
+  const meanCost = (inertia, n) => asPercent(inertia / n / DATA.energy);
+  const tiles = [figure(meanCost(DATA.inertia, DATA.total - DATA.outliers), "mean cost",
+    DATA.baseline && `K-means ${meanCost(DATA.baseline.inertia, DATA.total)}; less is better`, "cost")];
   const agreement = DATA.agreement;
   if (agreement) {
     const score = (key, name, word) => figure(asPercent(agreement.scores[key]), name,
@@ -86,6 +89,17 @@ function figures() {
       "pictures per cluster", "no labels were given"));
   }
   return el("div", { class: "figures" }, ...tiles);
+}
+
+// The pictures that belong to no cluster, the worst first.
+function outlierSection() {
+  const slots = [...OUTLIERS].sort(SORTS.worst[1]).slice(0, MAX_OUTLIERS_SHOWN);
+  return el("section", { id: "outlier-section" },
+    el("h2", {}, "Outliers"),
+    note(`${plural(DATA.outliers, KIND)} in no cluster: even the nearest fits badly, or a person has `
+      + "rejected them. They count in no size and no mean. ", why("outlier"), " ",
+      el("a", { href: "#outliers" }, "Look at all of them")),
+    growingWall(slots, "own"));
 }
 
 function clusterCards() {

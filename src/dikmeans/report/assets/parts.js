@@ -143,6 +143,9 @@ const GLOSSARY = {
     + "pictures, prepared in the same way, and the same number of clusters."],
   alike: ["Alike", "Two clusters are alike if one centroid can be deformed into the other at a low "
     + "cost. Clusters as alike as members of one cluster may be one: try fewer clusters."],
+  outlier: ["Outlier", "A picture that fits even its nearest cluster far worse than the members "
+    + "of that cluster do, or that a person has rejected. It belongs to no cluster, and no "
+    + "centroid follows it."],
   map: ["Map", "A t-SNE embedding. Neighbors are similar; distances between distant groups mean "
     + "little, and the axes mean nothing."],
 };
@@ -185,10 +188,10 @@ const isClose = (slot) => K > 1 && marginOf(slot) < 0.25 * CANDIDATES[0].cost[sl
 // `position` gives the share of the alignment at which it is drawn.
 function pictureTile(slot, { chip = null, position = () => 0 } = {}) {
   const canvas = newCanvas(), cost = percent(CANDIDATES[0].cost[slot]);
-  const mark = chip === "own" ? clusterChip("in", LABELS[slot], "")
+  const mark = chip === "own" ? clusterChip(isOutlier(slot) ? "near" : "in", LABELS[slot], "")
     : chip === "second" && K > 1
       ? clusterChip("→", CANDIDATES[1].cluster[slot], signed(marginOf(slot))) : null;
-  const majority = MAJORITIES[LABELS[slot]];
+  const majority = isOutlier(slot) ? null : MAJORITIES[LABELS[slot]];
   const differs = majority && majority.label !== classOf(slot);
   const tile = el("button", {
     type: "button", class: `tile${mark ? " is-close" : ""}`, "data-slot": slot,
@@ -215,7 +218,8 @@ const playButton = (slot) => el("button", {
 }, "▶");
 
 function clusterChip(sign, k, margin) {
-  const title = sign === "in" ? `in ${inText(k)}` : `nearly in ${inText(k)}, ${margin}`;
+  const title = { in: `in ${inText(k)}`, near: `in no cluster, nearest to ${inText(k)}` }[sign]
+    ?? `nearly in ${inText(k)}, ${margin}`;
   return el("span", { class: "close", title, "data-cluster": k }, sign, centroidCanvas(k), margin);
 }
 

@@ -1,8 +1,8 @@
 // A picture: how it fits its centroid and the next-best ones, what does not fit, what it costs.
 
 function showPicture(slot) {
-  const cluster = LABELS[slot];
-  const order = [...MEMBERS[cluster]].sort(SORTS[sortBy][1]), rank = order.indexOf(slot);
+  const cluster = LABELS[slot], isOutside = isOutlier(slot);
+  const order = [...(isOutside ? OUTLIERS : MEMBERS[cluster])].sort(SORTS[sortBy][1]), rank = order.indexOf(slot);
   const neighborLink = (by) =>
     `#picture-${indexOf(order[(rank + by + order.length) % order.length])}`;
   const rows = CANDIDATES.map((_, candidate) => candidateRow(slot, candidate));
@@ -19,7 +19,8 @@ function showPicture(slot) {
 
   MAIN.append(
     el("p", { class: "crumbs" },
-      el("a", { href: `#cluster-${cluster}`, id: "up" }, clusterName(cluster)),
+      isOutside ? el("a", { href: "#outliers", id: "up" }, "Outliers")
+        : el("a", { href: `#cluster-${cluster}`, id: "up" }, clusterName(cluster)),
       ` ${rank + 1} of ${count(order.length)}, ${SORTS[sortBy][0].toLowerCase()} `,
       el("a", { href: neighborLink(-1), id: "before", "aria-label": "Previous picture" }, "←"), " ",
       el("a", { href: neighborLink(1), id: "after", "aria-label": "Next picture" }, "→")),
@@ -42,7 +43,7 @@ function showPicture(slot) {
           controls: true, preload: "none", src: addressOf(DATA.sounds[slot]) }),
         isAligned && slider.element)),
     el("section", {},
-      el("h2", {}, K > 1 ? "Why this cluster and not another" : "How it fits"),
+      el("h2", {}, K > 1 && !isOutside ? "Why this cluster and not another" : "How it fits"),
       note(explanation()),
       isAligned && !IS_SIGNAL && deformationChoice(redraw),
       ...rows.map((row) => row.element),
@@ -73,6 +74,9 @@ function decision(slot) {
   const parts = DATA.warp === "none" ? ""
     : ` (${percent(misfitOf(first))} does not fit, ${percent(first.bending[slot])} for the `
       + "deformation)";
+  if (isOutlier(slot))
+    return `It belongs to no cluster. Nearest to it is ${inText(LABELS[slot])}, where its cost would `
+      + `be ${cost}${parts}.`;
   if (!next) return `Its cost is ${cost}${parts}.`;
   const assigned = `In ${inText(LABELS[slot])} its cost is ${cost}${parts}.`;
   const other = `${shortName(next.cluster[slot])} would cost`;
@@ -116,7 +120,7 @@ function candidateRow(slot, rank) {
   const cost = candidate.cost[slot], bending = candidate.bending[slot];
   const folded = candidate.folded[slot], isAligned = DATA.warp !== "none";
   const highest = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
-  const chip = rank === 0 ? "its cluster" : signed(cost - CANDIDATES[0].cost[slot]);
+  const chip = rank === 0 ? (isOutlier(slot) ? "nearest" : "its cluster") : signed(cost - CANDIDATES[0].cost[slot]);
   const name = PROTOTYPES_OF[k].length > 1 ? prototypeName(prototype) : "centroid";
   const label = `cost ${percent(cost)}, of which deformation ${percent(bending)}`;
   const element = el("article", { class: `candidate${rank === 0 ? " assigned" : ""}` },
