@@ -909,7 +909,9 @@ class DIKMeans(
             return self.maps_to_prototypes(X, assignment, numbers)
 
         read = _reader(own if originals is None else originals, len(assignment.labels))
-        members = best_members(assignment.prototypes, assignment.costs, n_prototypes, max_members)
+        # what belongs to no cluster is no member of the prototype that it is nearest to
+        prototypes = np.where(assignment.labels < 0, -1, assignment.prototypes)
+        members = best_members(prototypes, assignment.costs, n_prototypes, max_members)
         return average_members(members, maps, read, size, frame, self.n_jobs)
 
     def maps_to_prototypes(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:

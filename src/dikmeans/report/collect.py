@@ -60,7 +60,9 @@ class ReportContents:
     ----------
     model : DIKMeans
     assignment : Assignment
-        Of all N pictures.
+        Of all N pictures; outliers have the cluster they are nearest to.
+    labels : int array of shape (N,)
+        Their clusters; -1 for outliers.
     energy : float
         Mean squared norm of a preprocessed picture: the unit of costs on the page.
     mean_bending : array of shape (K,)
@@ -90,6 +92,7 @@ class ReportContents:
 
     model: DIKMeans
     assignment: Assignment
+    labels: IntArray
     energy: float
     mean_bending: FloatArray
     shown: IntArray
@@ -119,13 +122,14 @@ def collect_contents(
     tell(0.0, "assigning pictures to clusters")
     if assignment is None:
         assignment = model.assign(images)
-    # a picture that belongs to no cluster is shown in the one it is nearest to
+    fitted = assignment
     assignment = assignment.nearest(model.prototype_clusters_)
     shown = choose_shown(assignment.labels, max_pictures, int(np.prod(images.shape[1:3])))
     if assignment.warps is None:  # then only the pictures that are shown are aligned
         alignments = shown_alignments = model.align(images[shown], assignment.labels[shown])
+        aligned_labels = fitted.labels[shown]
     else:
-        alignments = model.align_assigned(images, assignment)
+        alignments, aligned_labels = model.align_assigned(images, assignment), fitted.labels
         shown_alignments = alignments.subset(shown)
     preprocessed = alignments.image.reshape(len(alignments), -1)
 
@@ -134,9 +138,7 @@ def collect_contents(
     shifts = model.preprocessing_.shifts(as_pictures(images[shown], model.image_shape_)[0])
     thumbnails = None
     if len(warp.grid.live_axes) == 2:
-        thumbnails = make_thumbnails(
-            model, image_set, originals, assignment, shown, extent.portraits
-        )
+        thumbnails = make_thumbnails(model, image_set, originals, fitted, shown, extent.portraits)
 
     tell(0.2, "aligning pictures with the next-best clusters")
     costs = model.transform(images[shown])
@@ -158,8 +160,9 @@ def collect_contents(
     return ReportContents(
         model=model,
         assignment=assignment,
+        labels=fitted.labels,
         energy=float(np.square(preprocessed).sum(axis=1, dtype=np.float64).mean()) or 1.0,
-        mean_bending=cluster_means(alignments.bending_cost, alignments.labels, model.n_clusters),
+        mean_bending=cluster_means(alignments.bending_cost, aligned_labels, model.n_clusters),
         shown=shown,
         costs=costs,
         candidates=candidates,
@@ -187,7 +190,8 @@ def rank_candidates(
 
 
 def cluster_means(values: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
-    """The mean of `values` in each cluster; NaN if it is empty."""
-    counts = np.bincount(labels, minlength=n_clusters)
-    sums = np.bincount(labels, values, minlength=n_clusters)
+    """The mean of `values` in each cluster; NaN if it is empty. Labels of -1 count nowhere."""
+    inside = labels >= 0
+    counts = np.bincount(labels[inside], minlength=n_clusters)
+    sums = np.bincount(labels[inside], values[inside], minlength=n_clusters)
     return np.divide(sums, counts, out=np.full(n_clusters, np.nan), where=counts > 0)

@@ -52,7 +52,8 @@ def pack(
     tone = tone_of(pictures)
     rows, columns = pictures.shape[1:3]
     warp = contents.candidates[0].warp
-    prototype_sizes = np.bincount(assignment.prototypes, minlength=len(model.prototypes_))
+    inside = contents.labels >= 0
+    prototype_sizes = np.bincount(assignment.prototypes[inside], minlength=len(model.prototypes_))
     return {
         "title": title,
         "version": version("dikmeans"),
@@ -70,6 +71,7 @@ def pack(
         "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
         "clusters": _clusters(contents),
+        "nOutliers": int(np.count_nonzero(~inside)),
         "names": list(contents.names),
         "prototypes": {
             "pictures": _quantized(viewable(model.prototypes_)),
@@ -156,7 +158,7 @@ def _listing(contents: ReportContents, image_set: ImageSet) -> JSON | None:
     assignment = contents.assignment
     return {
         "names": list(image_set.names),
-        "cluster": _packed(assignment.labels, "<u2"),
+        "cluster": _packed(contents.labels, "<i2"),
         "prototype": _packed(assignment.prototypes, "<u2"),
         "cost": _packed(assignment.costs, "<f4"),
         "margin": _packed(assignment.margins, "<f4"),
@@ -177,8 +179,8 @@ def _history(model: DIKMeans) -> JSON:
 
 def _clusters(contents: ReportContents) -> list[JSON]:
     """Size and mean costs of each cluster, over all pictures."""
-    labels, n_clusters = contents.assignment.labels, contents.model.n_clusters
-    sizes = np.bincount(labels, minlength=n_clusters)
+    labels, n_clusters = contents.labels, contents.model.n_clusters
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
     mean_costs = cluster_means(contents.assignment.costs, labels, n_clusters)
     return [
         {"size": int(size), "cost": _number(cost), "bending": _number(bending)}
@@ -198,18 +200,19 @@ def _baseline(contents: ReportContents) -> JSON | None:
 
 
 def _agreement(contents: ReportContents, image_set: ImageSet) -> JSON | None:
-    """How clusters and given classes agree, counted over all pictures."""
-    if image_set.labels is None:
+    """How clusters and given classes agree, counted over all pictures that are in a cluster."""
+    inside, baseline = contents.labels >= 0, contents.baseline
+    if image_set.labels is None or not inside.any():
         return None
-    labels, baseline = contents.assignment.labels, contents.baseline
-    matrix = confusion(image_set.labels, labels)
+    classes, labels = image_set.labels[inside], contents.labels[inside]
+    matrix = confusion(classes, labels)
     return {
         "counts": matrix.counts.tolist(),
         "classes": matrix.classes.tolist(),
         "clusters": matrix.clusters.tolist(),
         "matched": matrix.n_matched,
-        "scores": scores(image_set.labels, labels),
-        "baselineScores": baseline and scores(image_set.labels, baseline.labels),
+        "scores": scores(classes, labels),
+        "baselineScores": baseline and scores(classes, baseline.labels[inside]),
     }
 
 
@@ -237,6 +240,7 @@ def _pictures(contents: ReportContents, image_set: ImageSet, drawn: FloatArray) 
     return {
         "index": shown.tolist(),
         "names": [image_set.names[i] for i in shown],
+        "outliers": np.flatnonzero(contents.labels[shown] < 0).tolist(),
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
         "costs": _packed(contents.costs, "<f4"),
         "margins": _packed(contents.assignment.margins[shown], "<f4"),

@@ -10,7 +10,7 @@ const K = DATA.clusters.length;
 const N = DATA.pictures.index.length;
 const IS_SIGNAL = ROWS < 4;
 const SAMPLED = N < DATA.total;
-const ARRAYS = { f4: Float32Array, u2: Uint16Array };
+const ARRAYS = { f4: Float32Array, u2: Uint16Array, i2: Int16Array };
 
 function decode(text, type) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -43,9 +43,12 @@ const CANDIDATES = DATA.candidates.map((packed) => ({
   folded: decode(packed.folded, "f4"),
   warp: decode(packed.warp, "f4"),
 }));
+// The cluster that a picture is in; for an outlier, which is in none, the one it is nearest to.
 const LABELS = CANDIDATES[0].cluster;
+const OUTLIERS = new Set(DATA.pictures.outliers);
+const isOutlier = (slot) => OUTLIERS.has(slot);
 const MEMBERS = Array.from({ length: K }, () => []);
-for (let i = 0; i < N; i++) MEMBERS[LABELS[i]].push(i);
+for (let i = 0; i < N; i++) if (!isOutlier(i)) MEMBERS[LABELS[i]].push(i);
 const SLOT_OF = new Map(DATA.pictures.index.map((index, slot) => [index, slot]));
 
 // Pictures are numbered as in the image set; on the page they have slots 0 to N - 1.
@@ -86,11 +89,11 @@ function listAll() {
   const { listing } = DATA;
   if (!listing)
     return ALL_SLOTS.map((slot) => ({
-      file: nameOf(slot), cluster: LABELS[slot],
+      file: nameOf(slot), cluster: isOutlier(slot) ? -1 : LABELS[slot],
       prototype: number(CANDIDATES[0].prototype[slot]),
       cost: CANDIDATES[0].cost[slot], margin: margins[slot], slot,
     }));
-  const clusters = decode(listing.cluster, "u2"), prototypes = decode(listing.prototype, "u2");
+  const clusters = decode(listing.cluster, "i2"), prototypes = decode(listing.prototype, "u2");
   const costs = decode(listing.cost, "f4"), allMargins = decode(listing.margin, "f4");
   return listing.names.map((file, index) => ({
     file, cluster: clusters[index], prototype: number(prototypes[index]), cost: costs[index],

@@ -34,27 +34,32 @@ function listView({ title, lead, explanation, slots, rows, file, chip }) {
 }
 
 function showDoubtful() {
-  const slots = K > 1 ? [...ALL_SLOTS].sort((a, b) => marginOf(a) - marginOf(b)) : [];
-  const close = ALL_SLOTS.filter(isClose).length;
+  const inside = ALL_SLOTS.filter((slot) => !isOutlier(slot));
+  const slots = K > 1 ? inside.sort((a, b) => marginOf(a) - marginOf(b)) : [];
+  const close = slots.filter(isClose).length;
   listView({
     title: "Doubtful pictures",
     lead: `${plural(close, KIND)} of ${count(N)} could nearly as well be in another cluster.`,
     explanation: ["Over all clusters, the closest decisions first. The arrow names the second-best "
       + "cluster and how much more it would cost. ", why("margin")],
     slots, chip: "second", file: "doubtful.csv",
-    rows: () => [...everyRow()].sort((a, b) => a.margin - b.margin),
+    rows: () => everyRow().filter((row) => row.cluster >= 0).sort((a, b) => a.margin - b.margin),
   });
 }
 
+// Outliers first, then the worst fits.
 function showOdd() {
+  const order = (isOut, cost) => (a, b) => isOut(b) - isOut(a) || cost(b) - cost(a);
+  const outside = outlierText();
   listView({
     title: "Odd ones out",
-    lead: "The pictures that fit worst, over all clusters.",
+    lead: outside ? `${outside}; they come first. Then those that fit worst, over all clusters.`
+      : "The pictures that fit worst, over all clusters.",
     explanation: ["They may be damaged, mislabeled, or of a kind that has no cluster. ",
       why("cost")],
-    slots: [...ALL_SLOTS].sort((a, b) => CANDIDATES[0].cost[b] - CANDIDATES[0].cost[a]),
+    slots: [...ALL_SLOTS].sort(order(isOutlier, (slot) => CANDIDATES[0].cost[slot])),
     chip: "own", file: "odd-ones-out.csv",
-    rows: () => [...everyRow()].sort((a, b) => b.cost - a.cost),
+    rows: () => [...everyRow()].sort(order((row) => row.cluster < 0, (row) => row.cost)),
   });
 }
 
@@ -71,8 +76,8 @@ function showSearch() {
       ? [`${plural(slots.length, KIND)} of them can be shown. `] : ["Best match by name."],
     slots, chip: "own", file: "found.csv", rows: () => rows,
   });
-  const line = (row) => el("li", {},
-    `${row.file}: `, el("a", { href: `#cluster-${row.cluster}` }, `cluster ${row.cluster}`));
+  const line = (row) => el("li", {}, `${row.file}: `, row.cluster < 0 ? "no cluster"
+    : el("a", { href: `#cluster-${row.cluster}` }, inText(row.cluster)));
   if (hidden.length)
     MAIN.append(el("section", {}, el("h2", {}, "Not on this page"),
       el("ul", { class: "note" }, ...hidden.slice(0, 200).map(line))));

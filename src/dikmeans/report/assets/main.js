@@ -110,7 +110,7 @@ function endPrint() {
 
 function goUp() {
   if (current.view === "picture")
-    location.hash = `cluster-${LABELS[SLOT_OF.get(current.number)]}`;
+    location.hash = byId("up").hash;
   else if (current.view === "map" && selection.size) byId("clear").click();
   else location.hash = "overview";
 }

@@ -64,12 +64,14 @@ function showMap() {
       el("p", { class: "lead" }, DATA.warp === "none"
         ? "Similar pictures lie close together."
         : "Pictures that are similar after alignment lie close together."),
-      note(`${plural(N, KIND)}. Neighbors are similar, but distances between distant groups `
-        + "mean little, and the axes have no meaning. ", why("map"),
-        DATA.warp !== "none" && " Each picture is aligned with its own cluster, so the map shows "
-        + "the clusters more separate than the pictures are. ",
-        "Drag with a mouse or pen to draw a lasso; hold Shift to add to the selection. Enlarge "
-        + "with the buttons, or with Ctrl and the wheel."),
+      el("ul", { class: "note", id: "map-help" },
+        el("li", {}, el("b", {}, "See: "), "point at a dot, and its picture appears; click or tap "
+          + "to open it."),
+        el("li", {}, el("b", {}, "Select: "), "draw around dots with the mouse or a pen, and their "
+          + "names are listed below, to copy or save. Shift adds to what is selected; a color in "
+          + "the legend selects all of it."),
+        el("li", {}, el("b", {}, "Enlarge: "), "+ and −, or Ctrl and the wheel; to move about, "
+          + "choose “Dragging moves the map”.")),
       sampleNote(),
       el("div", { class: "toolbar" },
         choice("map-style", "Show", styles, mapStyle, (value) => { mapStyle = value; }),
@@ -78,7 +80,12 @@ function showMap() {
         zoomButton("zoom-in", "+", "Enlarge", () => map.zoomBy(1.6)),
         zoomButton("zoom-out", "−", "Reduce", () => map.zoomBy(1 / 1.6)),
         zoomButton("zoom-all", "Whole map", "Show the whole map", () => map.zoomBy(0)))),
-    map.canvas, legend, list.element, live, tip);
+    map.canvas, legend,
+    note(`${plural(N, KIND)}. Neighbors are similar, but distances between distant groups mean `
+      + "little, and the axes have no meaning. ", why("map"),
+    DATA.warp !== "none" && " Each picture is aligned with its own cluster, so the map shows the "
+      + "clusters more separate than the pictures are."),
+    list.element, live, tip);
   if (DATA.agreement) MAIN.append(confusionMatrix());
   const resize = new ResizeObserver(map.draw);
   resize.observe(map.canvas);
@@ -88,13 +95,18 @@ function showMap() {
 
 function describe(slot) {
   const label = DATA.classes ? `, ${LABEL_WORD} ${className(classOf(slot))}` : "";
-  return `${inText(LABELS[slot])}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
+  return `${whereText(slot)}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
+
+// The class or cluster of a picture, by which it has its color.
+const NO_CLUSTER = -1;
+const groupOf = (slot) => (colorBy === "class" ? classOf(slot)
+  : isOutlier(slot) ? NO_CLUSTER : LABELS[slot]);
+const groupColor = (group) => (group === NO_CLUSTER ? "#888" : colorOf(group));
 
 let costRange = null;
 function pointColor(slot) {
-  if (colorBy === "class") return colorOf(classOf(slot));
-  if (colorBy === "cluster") return colorOf(LABELS[slot]);
+  if (colorBy !== "cost") return groupColor(groupOf(slot));
   const { cost } = CANDIDATES[0];
   costRange ??= [cost.reduce((a, b) => Math.min(a, b)), cost.reduce((a, b) => Math.max(a, b))];
   const share = (cost[slot] - costRange[0]) / (costRange[1] - costRange[0] || 1);
@@ -347,19 +359,21 @@ function mapLegend(select) {
   if (colorBy === "cost")
     return el("p", { class: "legend", id: "map-legend" }, "Blue: low cost. Red: high cost.");
   const byClass = colorBy === "class";
-  const groups = byClass ? DATA.classes : DATA.clusters;
-  const groupOf = (slot) => (byClass ? classOf(slot) : LABELS[slot]);
+  const groups = byClass ? [...DATA.classes.keys()] : [...DATA.clusters.keys()];
+  if (!byClass && OUTLIERS.size) groups.push(NO_CLUSTER);
+  const nameOfGroup = (group) =>
+    (byClass ? className(group) : group === NO_CLUSTER ? "No cluster" : shortName(group));
   const button = (group) => {
     const swatch = el("i", { class: "swatch" });
-    swatch.style.background = colorOf(group);
-    const slots = () => Array.from({ length: N }, (_, i) => i).filter((i) => groupOf(i) === group);
+    swatch.style.background = groupColor(group);
+    const slots = () => ALL_SLOTS.filter((slot) => groupOf(slot) === group);
     return el("button",
       { type: "button", title: "Select these pictures", click: () => select(slots()) },
-      swatch, byClass ? className(group) : `Cluster ${group}`);
+      swatch, nameOfGroup(group));
   };
   return el("div", {
     class: "legend groups", id: "map-legend", role: "group", "aria-label": "Select by color",
-  }, ...groups.map((_, group) => button(group)));
+  }, byClass && `${LABEL_WORDS[0].toUpperCase()}${LABEL_WORDS.slice(1)}:`, ...groups.map(button));
 }
 
 // One name per line: line breaks inside a name become spaces.
@@ -407,7 +421,7 @@ function selectionList(clear) {
 function confusionMatrix() {
   const { counts, classes, clusters, matched, scores } = DATA.agreement;
   const column = (k) => el("th", { scope: "col" },
-    el("a", { href: `#cluster-${k}`, title: clusterName(k), "aria-label": `Cluster ${k}` },
+    el("a", { href: `#cluster-${k}`, title: clusterName(k), "aria-label": shortName(k) },
       centroidCanvas(k), String(k)));
   const row = (cells, r) => {
     const sum = cells.reduce((a, b) => a + b, 0);
@@ -426,7 +440,7 @@ function confusionMatrix() {
     note(`Rows: the ${LABEL_WORDS}. Columns: clusters, paired one to one so that most pictures lie `
       + `on the diagonal: ${asPercent(scores.accuracy)} do. `, why("accuracy"),
     ` Normalized mutual information ${asPercent(scores.nmi)}, adjusted Rand index `
-      + `${asPercent(scores.ari)}. All ${count(DATA.total)} pictures are counted; ${LABEL_WORDS} `
+      + `${asPercent(scores.ari)}. All ${count(DATA.total - DATA.nOutliers)} pictures that are in a cluster are counted; ${LABEL_WORDS} `
       + "were not used to find the clusters."),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${LABEL_WORDS} and clusters` },
       table));

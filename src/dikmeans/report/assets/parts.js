@@ -50,6 +50,12 @@ function majorityText(k) {
 // As a person has named it, or by its number.
 const shortName = (k) => DATA.names[k] ?? `Cluster ${k}`;
 const inText = (k) => DATA.names[k] ?? `cluster ${k}`;
+// Where a picture is.
+const whereText = (slot) =>
+  (isOutlier(slot) ? `no cluster, nearest is ${inText(LABELS[slot])}` : inText(LABELS[slot]));
+// How many pictures belong to no cluster; empty if all do.
+const outlierText = () => (DATA.nOutliers
+  ? `${plural(DATA.nOutliers, KIND)} belong${DATA.nOutliers === 1 ? "s" : ""} to no cluster` : "");
 function clusterName(k) {
   const majority = majorityText(k);
   return majority === null ? shortName(k) : `${shortName(k)} · ${majority}`;
@@ -133,6 +139,8 @@ const GLOSSARY = {
     + "centroid has more, blue where the picture has more."],
   varies: ["What varies", "Bright where members of a cluster differ after alignment, dark where "
     + "they agree."],
+  outlier: ["No cluster", "Pictures that fit every cluster far worse than is usual can be left out: "
+    + "they are in no cluster, and no centroid is made from them. In tables their cluster is -1."],
   majority: ["Majority", `The ${LABEL_WORD} that most members of a cluster have, and how many of `
     + "them in percent."],
   accuracy: ["Accuracy, one to one", `Every cluster is paired with one ${LABEL_WORD}, so that as `
@@ -172,8 +180,8 @@ function signLegend(look = state.look) {
   const isShown = look === "original" ? DATA.originals?.signed : DATA.tone.is_signed;
   if (!isShown || IS_SIGNAL) return null;
   return el("p", { class: "legend signs" },
-    el("i", { class: "swatch more" }), " brighter than its surroundings (above zero) ",
-    el("i", { class: "swatch less" }), " darker (below zero)");
+    el("i", { class: "swatch more" }), " more than around it (above zero) ",
+    el("i", { class: "swatch less" }), " less (below zero)");
 }
 
 // -- tiles and lists ------------------------------------------------------------------------------
@@ -185,7 +193,7 @@ const isClose = (slot) => K > 1 && marginOf(slot) < 0.25 * CANDIDATES[0].cost[sl
 // `position` gives the share of the alignment at which it is drawn.
 function pictureTile(slot, { chip = null, position = () => 0 } = {}) {
   const canvas = newCanvas(), cost = percent(CANDIDATES[0].cost[slot]);
-  const mark = chip === "own" ? clusterChip("in", LABELS[slot], "")
+  const mark = chip === "own" ? clusterChip(isOutlier(slot) ? "near" : "in", LABELS[slot], "")
     : chip === "second" && K > 1
       ? clusterChip("→", CANDIDATES[1].cluster[slot], signed(marginOf(slot))) : null;
   const majority = MAJORITIES[LABELS[slot]];
@@ -215,7 +223,9 @@ const playButton = (slot) => el("button", {
 }, "▶");
 
 function clusterChip(sign, k, margin) {
-  const title = sign === "in" ? `in ${inText(k)}` : `nearly in ${inText(k)}, ${margin}`;
+  const title = {
+    in: `in ${inText(k)}`, near: `in no cluster, nearest is ${inText(k)}`,
+  }[sign] ?? `nearly in ${inText(k)}, ${margin}`;
   return el("span", { class: "close", title, "data-cluster": k }, sign, centroidCanvas(k), margin);
 }
 

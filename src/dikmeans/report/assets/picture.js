@@ -2,7 +2,8 @@
 
 function showPicture(slot) {
   const cluster = LABELS[slot];
-  const order = [...MEMBERS[cluster]].sort(SORTS[sortBy][1]), rank = order.indexOf(slot);
+  const siblings = isOutlier(slot) ? OUTLIERS : MEMBERS[cluster];
+  const order = [...siblings].sort(SORTS[sortBy][1]), rank = order.indexOf(slot);
   const neighborLink = (by) =>
     `#picture-${indexOf(order[(rank + by + order.length) % order.length])}`;
   const rows = CANDIDATES.map((_, candidate) => candidateRow(slot, candidate));
@@ -19,7 +20,8 @@ function showPicture(slot) {
 
   MAIN.append(
     el("p", { class: "crumbs" },
-      el("a", { href: `#cluster-${cluster}`, id: "up" }, clusterName(cluster)),
+      isOutlier(slot) ? el("a", { href: "#odd", id: "up" }, "No cluster")
+        : el("a", { href: `#cluster-${cluster}`, id: "up" }, clusterName(cluster)),
       ` ${rank + 1} of ${count(order.length)}, ${SORTS[sortBy][0].toLowerCase()} `,
       el("a", { href: neighborLink(-1), id: "before", "aria-label": "Previous picture" }, "←"), " ",
       el("a", { href: neighborLink(1), id: "after", "aria-label": "Next picture" }, "→")),
@@ -74,7 +76,10 @@ function decision(slot) {
     : ` (${percent(misfitOf(first))} does not fit, ${percent(first.bending[slot])} for the `
       + "deformation)";
   if (!next) return `Its cost is ${cost}${parts}.`;
-  const assigned = `In ${inText(LABELS[slot])} its cost is ${cost}${parts}.`;
+  const assigned = isOutlier(slot)
+    ? `It belongs to no cluster: it fits far worse than is usual. Nearest is ${inText(LABELS[slot])}, `
+      + `at a cost of ${cost}${parts}.`
+    : `In ${inText(LABELS[slot])} its cost is ${cost}${parts}.`;
   const other = `${shortName(next.cluster[slot])} would cost`;
   if (marginOf(slot) < 0)
     return `${assigned} ${other} less, ${percent(next.cost[slot])}, but the search for the nearest `
@@ -116,7 +121,7 @@ function candidateRow(slot, rank) {
   const cost = candidate.cost[slot], bending = candidate.bending[slot];
   const folded = candidate.folded[slot], isAligned = DATA.warp !== "none";
   const highest = Math.max(...CANDIDATES.map((c) => c.cost[slot]));
-  const chip = rank === 0 ? "its cluster" : signed(cost - CANDIDATES[0].cost[slot]);
+  const chip = rank === 0 ? (isOutlier(slot) ? "the nearest" : "its cluster") : signed(cost - CANDIDATES[0].cost[slot]);
   const name = PROTOTYPES_OF[k].length > 1 ? prototypeName(prototype) : "centroid";
   const label = `cost ${percent(cost)}, of which deformation ${percent(bending)}`;
   const element = el("article", { class: `candidate${rank === 0 ? " assigned" : ""}` },
