@@ -154,7 +154,7 @@ def test_json_is_all_there_is_on_standard_output(pictures, tmp_path):
     assert result["run"] == str(tmp_path / "run")
     assert sum(result["sizes"]) == 60
     assert result["parameters"]["warp"] == "affine"
-    assert result["preprocessing"] == "unit-norm"
+    assert result["preprocessing"] == ["unit-norm"]
     assert [cluster["size"] for cluster in result["clusters"]] == result["sizes"]
 
 

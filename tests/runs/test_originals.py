@@ -15,6 +15,7 @@ from scipy.io import wavfile
 
 from dikmeans import DIKMeans
 from dikmeans.datasets import Card, ImageSet, ImageSource
+from dikmeans.report import write_report
 from dikmeans.runs import (
     RunFolderError,
     RunFolderProblem,
@@ -218,3 +219,31 @@ def test_an_export_of_arrays_writes_pictures_and_no_name_leads_out_of_it(real_di
     ):
         with Image.open(tmp_path / "sorted" / record["copy"]) as picture:
             np.testing.assert_allclose(np.asarray(picture) / 255, digit, atol=0.003)
+
+
+def test_a_report_of_a_new_run_uses_the_portraits_that_the_run_was_written_with(
+    fitted, tmp_path, monkeypatch
+):
+    model, images, source = fitted
+    run = write_run(tmp_path / "run", model, images, source, seconds=0)
+    assert run.portraits is not None
+    assert open_run(run.path).portraits is None
+    small = run.portraits.reduced(28)
+    assert small.pictures.shape == small.spread.shape == (3, 28, 28, 3)
+    blocks = run.portraits.pictures.reshape(3, 28, 4, 28, 4, 3).mean(axis=(2, 4))
+    np.testing.assert_allclose(small.pictures, blocks, atol=0.01)
+
+    def refuse(*_, **__):
+        raise AssertionError("makes portraits again")
+
+    monkeypatch.setattr(DIKMeans, "average_originals", refuse)
+    originals = run.find_originals(images)
+    page = write_report(
+        tmp_path / "page.html",
+        run.model,
+        images,
+        originals=originals,
+        assignment=run.model.assignment_,
+        portraits=run.portraits,
+    )
+    assert page.exists()

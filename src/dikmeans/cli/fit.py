@@ -171,7 +171,7 @@ def fit(
             say("no report was made of a fit that was stopped.")
         elif report:  # before the table: whoever reads that may close the pipe
             originals = run.find_originals(images)
-            page = make_report(run.model, images, originals, run.path / "report.html", quiet=quiet)
+            page = make_report(run, images, originals, run.path / "report.html", quiet=quiet)
         if as_json:
             path = None if page is None else str(page)
             print_json({**run_as_json(run), "report": path, "notes": notes})

@@ -13,8 +13,7 @@ from dikmeans.cli.errors import errors_explained, warnings_as_notes
 
 if TYPE_CHECKING:
     from dikmeans.datasets import ImageSet
-    from dikmeans.estimator import DIKMeans
-    from dikmeans.runs import Originals
+    from dikmeans.runs import Originals, RunFolder
 
 MAX_NAMED = 3
 """So many originals that cannot be shown are named."""
@@ -50,7 +49,7 @@ def report(
         opened = open_run(run)
         images = opened.load_images(moved_to)
         page = make_report(
-            opened.model,
+            opened,
             images,
             opened.find_originals(images, moved_to),
             output or opened.path / "report.html",
@@ -63,7 +62,7 @@ def report(
 
 
 def make_report(
-    model: DIKMeans,
+    run: RunFolder,
     images: ImageSet,
     originals: Originals,
     path: Path,
@@ -73,7 +72,7 @@ def make_report(
     links: bool = False,
     quiet: bool = False,
 ) -> Path:
-    """Write the report on the images that the model was fitted to; returns its path."""
+    """Write the report on the images of a run; returns its path."""
     from rich.progress import TimeElapsedColumn
 
     from dikmeans.cli.console import make_bar
@@ -87,14 +86,15 @@ def make_report(
 
         write_report(
             path,
-            model,
+            run.model,
             images,
             originals=originals,
             max_pictures=max_pictures,
             title=title,
             links=links,
             progress=show,
-            assignment=model.assignment_,
+            assignment=run.model.assignment_,
+            portraits=run.portraits,
         )
     _name_problems(originals, images)
     return path
@@ -108,5 +108,6 @@ def _name_problems(originals: Originals, images: ImageSet) -> None:
         more = f"; and {len(problems) - MAX_NAMED:,} more" if len(problems) > MAX_NAMED else ""
         say(
             f"note: {len(problems):,} of {len(images):,} originals are not shown, but the small "
-            f"pictures that were compared: {'; '.join(named)}{more}."
+            f"pictures that were compared: {'; '.join(named)}{more}. If they have moved, say where "
+            "they are with --input."
         )

@@ -13,6 +13,7 @@ from dikmeans._typing import JSON
 from dikmeans.cli.console import describe_seconds, describe_shape, make_console, printable
 from dikmeans.datasets import ImageSet
 from dikmeans.model_file import encode_parameters
+from dikmeans.preprocessing.chain import step_names
 from dikmeans.runs import RunFolder
 
 UNSURE = 0.1
@@ -73,7 +74,7 @@ def run_as_json(run: RunFolder) -> JSON:
     return {
         "run": str(run.path.resolve()),
         **{name: value for name, value in run.info.items() if name not in hidden},
-        "preprocessing": run.model.preprocessing_.name,
+        "preprocessing": step_names(run.model.preprocessing_),
         "stopped": run.model.history_.stopped,
         "iterations": run.model.n_iter_,
         "clusters": [summary._asdict() for summary in summarize_clusters(run)],
@@ -122,7 +123,8 @@ def agreement(run: RunFolder, images: ImageSet) -> float | None:
     if images.labels is None:
         return None
     counts = np.zeros((run.model.n_clusters, len(images.class_names)), int)
-    np.add.at(counts, (run.model.labels_, images.labels), 1)
+    inside = run.model.labels_ >= 0  # outliers are like nobody
+    np.add.at(counts, (run.model.labels_[inside], images.labels[inside]), 1)
     return float(counts.max(axis=1).sum() / len(images))
 
 

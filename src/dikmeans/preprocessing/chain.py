@@ -14,6 +14,11 @@ def steps_of(preprocessing: Preprocessor) -> tuple[Preprocessor, ...]:
     return tuple(preprocessing.steps) if isinstance(preprocessing, Chain) else (preprocessing,)
 
 
+def step_names(preprocessing: Preprocessor) -> list[str]:
+    """What the steps are called; the one that does nothing, "none"."""
+    return [step.name or "none" for step in steps_of(preprocessing)]
+
+
 class Chain(Preprocessor):
     """Preprocessors applied one after the other, each learned from what the last one returns.
 

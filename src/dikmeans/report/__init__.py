@@ -16,10 +16,11 @@ from dikmeans.datasets import ImageSet
 from dikmeans.errors import MissingExtraError
 from dikmeans.io.atomic import atomic_write
 from dikmeans.kmeans.shard import Assignment
-from dikmeans.report.collect import ReportProgress, collect_contents
+from dikmeans.report.collect import Extent, ReportProgress, collect_contents
 from dikmeans.report.page import build_page
 from dikmeans.report.payload import pack
 from dikmeans.runs.originals import ArrayOriginals, Originals
+from dikmeans.runs.portraits import Portraits
 
 if TYPE_CHECKING:
     from dikmeans.estimator import DIKMeans
@@ -34,6 +35,7 @@ def write_report(
     *,
     originals: Originals | None = None,
     assignment: Assignment | None = None,
+    portraits: Portraits | None = None,
     max_pictures: int = 2000,
     title: str | None = None,
     links: bool = False,
@@ -55,6 +57,9 @@ def write_report(
     assignment : Assignment, optional
         The assignment of these pictures. For those the model was fitted on pass
         ``model.assignment_``, and they are not aligned again. By default ``model.assign(images)``.
+    portraits : Portraits, optional
+        What the prototypes look like, if it is known: ``run.portraits`` of a run that has just
+        been written. By default they are made from the originals.
     max_pictures : int, default=2000
         If there are more pictures than this, the page shows a sample, the same share of each
         cluster, and says so. Sizes, costs and the confusion matrix always count all pictures.
@@ -90,7 +95,8 @@ def write_report(
         originals = ArrayOriginals(image_set.images)
     if len(originals) != len(image_set):
         raise ValueError(f"There are {len(originals)} originals of {len(image_set)} pictures.")
-    contents = collect_contents(model, image_set, originals, assignment, max_pictures, tell)
+    extent = Extent(portraits=portraits)
+    contents = collect_contents(model, image_set, originals, assignment, max_pictures, tell, extent)
     tell(0.95, "writing the page")
     payload = pack(contents, image_set, originals, title or image_set.card.title, links=links)
     page = build_page(payload)

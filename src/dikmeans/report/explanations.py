@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dikmeans.kmeans.schedule import Phase, PhaseKind, Search
+from dikmeans.preprocessing.chain import step_names
 from dikmeans.registration.warps import ThinPlate, Warp
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def explain_settings(model: DIKMeans, warp: Warp) -> list[Setting]:
         meaning = "A cluster has several if its members differ by more than a deformation."
         settings.append(setting("Prototypes", value, "n_prototypes", meaning))
     preprocessing = model.preprocessing_
-    name = preprocessing.name or "none"
+    name = ", then ".join(step_names(preprocessing))
     settings.append(setting("Preprocessing", name, "preprocessing", str(preprocessing)))
     meaning = "The run with the lowest inertia is kept; labels are never used."
     settings.append(setting("Runs", f"{model.n_runs_for(n_images)}", "n_init", meaning))

@@ -72,6 +72,7 @@ def pack(
         "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
         "clusters": _clusters(contents),
+        "nOutliers": int(np.count_nonzero(~inside)),
         "names": list(contents.names),
         "prototypes": {
             "pictures": _quantized(viewable(model.prototypes_)),
@@ -245,6 +246,7 @@ def _pictures(contents: ReportContents, image_set: ImageSet, drawn: FloatArray) 
         "index": shown.tolist(),
         "outlier": np.flatnonzero(contents.outliers[shown]).tolist(),
         "names": [image_set.names[i] for i in shown],
+        "outliers": np.flatnonzero(contents.labels[shown] < 0).tolist(),
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
         "costs": _packed(contents.costs, "<f4"),
         "margins": _packed(contents.assignment.margins[shown], "<f4"),

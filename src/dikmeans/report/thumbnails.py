@@ -99,7 +99,10 @@ def make_thumbnails(
         return _framed(original, size, originals.frame), aspect
 
     made = run_threads(thumbnail, [int(number) for number in shown], model.n_jobs)
-    portraits = portraits or _portraits(model, image_set, originals, assignment)
+    largest = portrait_side(len(model.prototypes_))
+    if portraits is None:
+        portraits = make_portraits(model, image_set, originals, assignment, largest_side=largest)
+    portraits = portraits.reduced(largest)
     pictures = tone.colors(_filled(portraits.pictures), is_stack=True)
     spreads = _spread_colors(portraits.spread)
     is_there = [bool(np.isfinite(portrait).all()) for portrait in portraits.pictures]
@@ -116,12 +119,10 @@ def make_thumbnails(
     )
 
 
-def _portraits(
-    model: DIKMeans, image_set: ImageSet, originals: Originals, assignment: Assignment
-) -> Portraits:
-    side = int(np.sqrt(PORTRAIT_BUDGET / BYTES_PER_PIXEL / len(model.prototypes_)))
-    side = min(LARGEST_PORTRAIT, max(SMALLEST_THUMBNAIL, side))
-    return make_portraits(model, image_set, originals, assignment, largest_side=side)
+def portrait_side(n: int) -> int:
+    """Longer side, in pixels, of each of `n` portraits that together stay within the budget."""
+    side = int(np.sqrt(PORTRAIT_BUDGET / BYTES_PER_PIXEL / n))
+    return min(LARGEST_PORTRAIT, max(SMALLEST_THUMBNAIL, side))
 
 
 class OriginalTone(NamedTuple):

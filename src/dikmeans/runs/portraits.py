@@ -12,6 +12,7 @@ from dikmeans.estimator import DIKMeans
 from dikmeans.kmeans.shard import Assignment
 from dikmeans.registration.appearance import LARGEST_SIDE, MAX_MEMBERS
 from dikmeans.runs.originals import Originals
+from dikmeans.runs.picture_file import require_pillow
 
 # Where the mean has less than this share of a member's contrast, members have no appearance in
 # common (random colors, say), and the most typical member is shown instead.
@@ -38,6 +39,17 @@ class Portraits(NamedTuple):
     spread: FloatArray
     is_mean: Array
     from_bytes: bool
+
+    def reduced(self, largest_side: int) -> Portraits:
+        """The same, with at most so many rows and columns."""
+        rows, columns = self.pictures.shape[1:3]
+        scale = largest_side / max(rows, columns)
+        if scale >= 1:
+            return self
+        size = max(1, round(rows * scale)), max(1, round(columns * scale))
+        return self._replace(
+            pictures=_resized(self.pictures, size), spread=_resized(self.spread, size)
+        )
 
 
 def make_portraits(
@@ -82,3 +94,17 @@ def make_portraits(
         is_mean=is_mean,
         from_bytes=originals.read(0, largest_side).dtype == np.uint8,
     )
+
+
+def _resized(pictures: FloatArray, size: tuple[int, int]) -> FloatArray:
+    """Pictures (M, H, W[, C]) in fewer pixels, each the mean of those it covers."""
+    image = require_pillow()
+    channels = pictures.reshape(*pictures.shape[:3], -1).astype(np.float32)
+    resized = [
+        [
+            np.asarray(image.fromarray(channel).resize(size[::-1], image.Resampling.BOX))
+            for channel in np.moveaxis(picture, 2, 0)
+        ]
+        for picture in channels
+    ]
+    return np.moveaxis(np.array(resized), 1, 3).reshape(-1, *size, *pictures.shape[3:])

@@ -46,7 +46,7 @@ from dikmeans.runs.labels_file import (
 from dikmeans.runs.originals import Originals, find_originals, record_originals
 from dikmeans.runs.picture_file import require_pillow, write_compared, write_picture
 from dikmeans.runs.pictures_file import read_pictures, write_pictures
-from dikmeans.runs.portraits import make_portraits
+from dikmeans.runs.portraits import Portraits, make_portraits
 
 FORMAT, VERSION = "dikmeans-run", 1
 MODEL, LABELS, CENTROIDS = "model.safetensors", "labels.csv", "centroids"
@@ -101,6 +101,8 @@ class RunFolder:
         The content of ``run.json``.
     source : ImageSource
         Where the images come from.
+    portraits : Portraits or None
+        What the prototypes look like, if the run has just been written: they take a while to make.
     """
 
     path: Path
@@ -108,6 +110,7 @@ class RunFolder:
     labels: list[LabelRow]
     info: JSON
     source: ImageSource
+    portraits: Portraits | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -237,20 +240,19 @@ def write_run(
     }
     # ASCII only: a path may hold bytes that are not UTF-8.
     text = json.dumps(info, indent=2, default=plain)
+    portraits = make_portraits(model, images, find_originals(images, source))
     with atomic_folder(place, replace=replace) as folder:
         model.save(folder / MODEL)
         (folder / LABELS).write_bytes(rows_as_csv(rows))
         write_pictures(folder / PICTURES, images)
-        _write_centroids(folder / CENTROIDS, model, images, source)
+        _write_centroids(folder / CENTROIDS, model, images, portraits)
         (folder / INFO).write_text(text + "\n", "ascii")
-    return RunFolder(Path(path).expanduser(), model, rows, json.loads(text), source)
+    return RunFolder(Path(path).expanduser(), model, rows, json.loads(text), source, portraits)
 
 
-def _write_centroids(folder: Path, model: DIKMeans, images: ImageSet, source: ImageSource) -> None:
+def _write_centroids(folder: Path, model: DIKMeans, images: ImageSet, portraits: Portraits) -> None:
     """Write every prototype as people know it, and as the machine compares it."""
     (folder / AS_COMPARED).mkdir(parents=True)
-    originals = find_originals(images, source)
-    portraits = make_portraits(model, images, originals)
     low = 0.0 if portraits.from_bytes else min(0.0, float(images.images.min()))
     high = 255.0 if portraits.from_bytes else max(float(images.images.max()), low + 1e-9)
     numbers = prototype_numbers(model.prototype_clusters_)

@@ -10,7 +10,7 @@ const K = DATA.clusters.length;
 const N = DATA.pictures.index.length;
 const IS_SIGNAL = ROWS < 4;
 const SAMPLED = N < DATA.total;
-const ARRAYS = { f4: Float32Array, u2: Uint16Array };
+const ARRAYS = { f4: Float32Array, u2: Uint16Array, i2: Int16Array };
 
 function decode(text, type) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -43,6 +43,7 @@ const CANDIDATES = DATA.candidates.map((packed) => ({
   folded: decode(packed.folded, "f4"),
   warp: decode(packed.warp, "f4"),
 }));
+// The cluster that a picture is in; for an outlier, which is in none, the one it is nearest to.
 const LABELS = CANDIDATES[0].cluster;
 // Pictures that belong to no cluster; LABELS then is the one that they are nearest to.
 const OUTLIERS = DATA.pictures.outlier;
@@ -95,7 +96,7 @@ function listAll() {
       prototype: number(CANDIDATES[0].prototype[slot]),
       cost: CANDIDATES[0].cost[slot], margin: margins[slot], slot,
     }));
-  const clusters = decode(listing.cluster, "u2"), prototypes = decode(listing.prototype, "u2");
+  const clusters = decode(listing.cluster, "i2"), prototypes = decode(listing.prototype, "u2");
   const costs = decode(listing.cost, "f4"), allMargins = decode(listing.margin, "f4");
   const outside = new Set(listing.outlier);
   return listing.names.map((file, index) => ({

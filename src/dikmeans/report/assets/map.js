@@ -65,12 +65,14 @@ function showMap() {
       el("p", { class: "lead" }, DATA.warp === "none"
         ? "Similar pictures lie close together."
         : "Pictures that are similar after alignment lie close together."),
-      note(`${plural(N, KIND)}. Neighbors are similar, but distances between distant groups `
-        + "mean little, and the axes have no meaning. ", why("map"),
-        DATA.warp !== "none" && " Each picture is aligned with its own cluster, so the map shows "
-        + "the clusters more separate than the pictures are. ",
-        "Drag with a mouse or pen to draw a lasso; hold Shift to add to the selection. Enlarge "
-        + "with the buttons, or with Ctrl and the wheel."),
+      el("ul", { class: "note", id: "map-help" },
+        el("li", {}, el("b", {}, "See: "), "point at a dot, and its picture appears; click or tap "
+          + "to open it."),
+        el("li", {}, el("b", {}, "Select: "), "draw around dots with the mouse or a pen, and their "
+          + "names are listed below, to copy or save. Shift adds to what is selected; a color in "
+          + "the legend selects all of it."),
+        el("li", {}, el("b", {}, "Enlarge: "), "+ and −, or Ctrl and the wheel; to move about, "
+          + "choose “Dragging moves the map”.")),
       sampleNote(),
       el("div", { class: "toolbar" },
         choice("map-style", "Show", styles, mapStyle, (value) => { mapStyle = value; }),
@@ -79,7 +81,12 @@ function showMap() {
         zoomButton("zoom-in", "+", "Enlarge", () => map.zoomBy(1.6)),
         zoomButton("zoom-out", "−", "Reduce", () => map.zoomBy(1 / 1.6)),
         zoomButton("zoom-all", "Whole map", "Show the whole map", () => map.zoomBy(0)))),
-    map.canvas, legend, list.element, live, tip);
+    map.canvas, legend,
+    note(`${plural(N, KIND)}. Neighbors are similar, but distances between distant groups mean `
+      + "little, and the axes have no meaning. ", why("map"),
+    DATA.warp !== "none" && " Each picture is aligned with its own cluster, so the map shows the "
+      + "clusters more separate than the pictures are."),
+    list.element, live, tip);
   if (DATA.agreement) MAIN.append(confusionMatrix());
   const resize = new ResizeObserver(map.draw);
   resize.observe(map.canvas);
@@ -92,6 +99,12 @@ function describe(slot) {
   const where = isOutlier(slot) ? "outlier" : inText(LABELS[slot]);
   return `${where}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
+
+// The class or cluster of a picture, by which it has its color.
+const NO_CLUSTER = -1;
+const groupOf = (slot) => (colorBy === "class" ? classOf(slot)
+  : isOutlier(slot) ? NO_CLUSTER : LABELS[slot]);
+const groupColor = (group) => (group === NO_CLUSTER ? "#888" : colorOf(group));
 
 let costRange = null;
 function pointColor(slot) {
@@ -409,7 +422,7 @@ function selectionList(clear) {
 function confusionMatrix() {
   const { counts, classes, clusters, matched, scores } = DATA.agreement;
   const column = (k) => el("th", { scope: "col" },
-    el("a", { href: `#cluster-${k}`, title: clusterName(k), "aria-label": `Cluster ${k}` },
+    el("a", { href: `#cluster-${k}`, title: clusterName(k), "aria-label": shortName(k) },
       centroidCanvas(k), String(k)));
   const row = (cells, r) => {
     const sum = cells.reduce((a, b) => a + b, 0);
@@ -428,7 +441,7 @@ function confusionMatrix() {
     note(`Rows: the ${LABEL_WORDS}. Columns: clusters, paired one to one so that most pictures lie `
       + `on the diagonal: ${asPercent(scores.accuracy)} do. `, why("accuracy"),
     ` Normalized mutual information ${asPercent(scores.nmi)}, adjusted Rand index `
-      + `${asPercent(scores.ari)}. All ${count(DATA.total)} pictures are counted; ${LABEL_WORDS} `
+      + `${asPercent(scores.ari)}. All ${count(DATA.total - DATA.nOutliers)} pictures that are in a cluster are counted; ${LABEL_WORDS} `
       + "were not used to find the clusters."),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${LABEL_WORDS} and clusters` },
       table));

@@ -17,6 +17,7 @@ function showOverview() {
         `${plural(DATA.total - DATA.outliers, KIND)} in ${plural(K, "cluster")}`
         + `${DATA.outliers ? ` and ${plural(DATA.outliers, "outlier")}` : ""}, found without looking at any `
         + `${LABEL_WORDS}. ${INTRO[DATA.warp]}`),
+      DATA.nOutliers > 0 && note(el("a", { href: "#odd" }, outlierText()), ". ", why("outlier")),
       sampleNote(), problemNote(),
       DATA.averaged && note("These pictures have neither one nor three channels; the mean of "
         + "their channels is shown."),
@@ -122,7 +123,7 @@ function clusterCard(cluster, k, highest) {
   return el("a", { class: "card", href: `#cluster-${k}`, "data-cluster": k },
     pair,
     el("span", { class: "caption" },
-      el("b", {}, `Cluster ${k}`),
+      el("b", {}, shortName(k)),
       majority !== null
         && el("span", { class: "chip", title: GLOSSARY.majority[1] }, majority)),
     el("span", { class: "meta" }, cluster.size
