@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise_distances
 
 from dikmeans import DIKMeans, Search, pairwise_cost
 from dikmeans.datasets import ImageSet
+from dikmeans.frames import Crops
 from dikmeans.report import write_report
 from dikmeans.report.likeness import compare_clusters
 from dikmeans.report.payload import COMPARED_BUDGET
@@ -98,7 +99,7 @@ def test_originals_are_in_the_page_as_they_are(fitted, tmp_path):
     down, across = divmod(33, sheet["across"])
     cell = pixels[rows * down : rows * (down + 1), columns * across : columns * (across + 1)]
     np.testing.assert_allclose(cell / 255, colors[33], atol=0.003)
-    np.testing.assert_array_equal(unpacked(packed["shift"], "<f4"), np.zeros(120))
+    np.testing.assert_array_equal(unpacked(packed["crop"], "<f4"), [1, 0, 0] * 60)
 
 
 def test_originals_of_other_pictures_are_refused(fitted, tmp_path):
@@ -111,7 +112,7 @@ def test_means_beside_those_of_the_model_are_plain_means(fitted):
     _, X, digits = fitted
     cells = np.rint(255 * X).astype(np.uint8)
     labels = np.searchsorted([0, 1, 7], digits)
-    means = unaligned_means(cells, labels, 4, np.zeros((60, 2)), (28, 28))
+    means = unaligned_means(cells, labels, 4, Crops.unchanged(60), (28, 28))
     np.testing.assert_allclose(means[1], cells[20:40].mean(axis=0), atol=1)
     assert not means[3].any()  # a cluster without members
 

@@ -274,27 +274,6 @@ def test_strokes_are_ink_and_photographs_are_not(digits_by_class):
     np.testing.assert_array_equal(values, [0, 128, 255, 255])
 
 
-def test_outliers_are_in_no_cluster_and_in_no_figure_of_one(report, tmp_path):
-    model, image_set = report.model, report.image_set
-    outliers = np.array([4, 40, 77])
-    labels = model.labels_.copy()
-    labels[outliers] = -1
-    given = model.assignment_._replace(labels=labels)
-    data = embedded_data(
-        write_report(tmp_path / "outliers.html", model, image_set, assignment=given)
-    )
-    assert (data["nOutliers"], data["pictures"]["outliers"]) == (3, outliers.tolist())
-    kept = np.flatnonzero(labels >= 0)
-    clusters = data["clusters"]
-    assert [c["size"] for c in clusters] == np.bincount(labels[kept], minlength=5).tolist()
-    costs = model.assignment_.costs
-    expected = [costs[labels == k].mean() for k in range(5)]
-    np.testing.assert_allclose([c["cost"] for c in clusters], expected, rtol=1e-6)
-    counts = np.bincount(model.assignment_.prototypes[kept], minlength=len(model.prototypes_))
-    assert data["prototypes"]["size"] == counts.tolist()
-    assert np.sum(data["agreement"]["counts"]) == len(kept)
-
-
 def test_no_centroid_is_made_from_outliers(report):
     model, X = report.model, report.image_set.images
     labels, odd = model.labels_.copy(), int(np.argmax(model.labels_ == 2))

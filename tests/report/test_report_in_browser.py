@@ -372,37 +372,3 @@ def test_an_unknown_address_leads_to_the_overview(page):
     for fragment in ("cluster-99", "picture-9999", "<script>"):
         page.js("location.hash = arguments[0]", fragment)
         wait_for(lambda: page.js("return MAIN.className") == "overview")
-
-
-def test_outliers_come_first_among_the_odd_ones_and_are_nobodys_members(chromium, report, tmp_path):
-    model, odd = report.model, int(np.argmin(report.model.assignment_.costs))
-    labels = model.labels_.copy()
-    labels[odd] = -1
-    page = Page(
-        chromium,
-        write_report(
-            tmp_path / "outliers.html",
-            model,
-            report.image_set,
-            assignment=model.assignment_._replace(labels=labels),
-        ),
-    )
-    assert "1 picture belongs to no cluster" in page.one("main").text
-    page.go("odd")
-    first = page.all("#listed .tile")[0]
-    assert first.get_attribute("data-slot") == str(odd)  # though it fits best of all
-    page.go(f"cluster-{model.labels_[odd]}")
-    assert odd not in page.member_slots()
-    page.go(f"picture-{odd}")
-    assert "belongs to no cluster" in page.one(".lead").text
-    page.press("\ue00c")  # Escape goes up, to the list it is in
-    wait_for(lambda: page.js("return shownHash === '#odd'"))
-    page.go("map")
-    page.js(
-        "document.getElementById('color-by').value = 'cluster';"
-        "document.getElementById('color-by').dispatchEvent(new Event('change'))"
-    )
-    assert page.all("#map-legend button")[-1].text == "No cluster"
-    saved = page.js("return asTable(everyRow())").splitlines()[1:]
-    assert [row.split(",")[-5] for row in saved].count("-1") == 1
-    assert page.complaints() == []

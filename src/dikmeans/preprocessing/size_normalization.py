@@ -6,8 +6,9 @@ Size is the root mean square distance of what a picture shows from its center of
 
 .. math:: r^2 = \sum_p m(p)\, |p - c|^2 / \sum_p m(p),
 
-where the mass m(p) is the brightness of what is neither faint nor glaring. Pictures are moved to their center of
-mass and enlarged or reduced until r is the same part of a side in all of them. Proportions stay.
+where the mass m(p) is the brightness of what is neither faint nor glaring. Pictures are moved to
+their center of mass and enlarged or reduced until r is the same part of a side in all of them.
+Proportions stay.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from dikmeans.preprocessing.base import Preprocessor
 # r afterwards, as a part of the longer side. What is drawn with a pen ends at 2.1 to 2.5 r from its
 # center, so that it just fits.
 RADIUS = 0.2
-# What is less bright than this part of the typical brightness has no mass: noise far from the center
-# would weigh more than a stroke.
+# What is less bright than this part of the typical brightness has no mass: noise far from the
+# center would weigh more than a stroke.
 FAINT = 0.4
 # A picture is enlarged or reduced by no more than this: one spot has no size.
 LARGEST_CHANGE = 4.0

@@ -130,9 +130,8 @@ def collect_contents(
     shown = choose_shown(members.labels, max_pictures, int(np.prod(images.shape[1:3])))
     if assignment.warps is None:  # then only the pictures that are shown are aligned
         alignments = shown_alignments = model.align(images[shown], assignment.labels[shown])
-        aligned_labels = fitted.labels[shown]
     else:
-        alignments, aligned_labels = model.align_assigned(images, assignment), fitted.labels
+        alignments = model.align_assigned(images, assignment)
         shown_alignments = alignments.subset(shown)
     preprocessed = alignments.image.reshape(len(alignments), -1)
 
@@ -196,8 +195,7 @@ def rank_candidates(
 
 
 def cluster_means(values: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
-    """The mean of `values` in each cluster; NaN if it is empty. Labels of -1 count nowhere."""
-    inside = labels >= 0
-    counts = np.bincount(labels[inside], minlength=n_clusters)
-    sums = np.bincount(labels[inside], values[inside], minlength=n_clusters)
+    """The mean of `values` in each cluster; NaN if it is empty."""
+    counts = np.bincount(labels, minlength=n_clusters)
+    sums = np.bincount(labels, values, minlength=n_clusters)
     return np.divide(sums, counts, out=np.full(n_clusters, np.nan), where=counts > 0)

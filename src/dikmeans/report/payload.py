@@ -72,7 +72,6 @@ def pack(
         "settings": [setting._asdict() for setting in contents.settings],
         "history": _history(model),
         "clusters": _clusters(contents),
-        "nOutliers": int(np.count_nonzero(~inside)),
         "names": list(contents.names),
         "prototypes": {
             "pictures": _quantized(viewable(model.prototypes_)),
@@ -159,8 +158,7 @@ def _listing(contents: ReportContents, image_set: ImageSet) -> JSON | None:
     assignment = contents.assignment
     return {
         "names": list(image_set.names),
-        "cluster": _packed(assignment.labels, "<u2"),
-        "outlier": np.flatnonzero(contents.outliers).tolist(),
+        "cluster": _packed(np.where(contents.outliers, -1, assignment.labels), "<i2"),
         "prototype": _packed(assignment.prototypes, "<u2"),
         "cost": _packed(assignment.costs, "<f4"),
         "margin": _packed(assignment.margins, "<f4"),
@@ -246,7 +244,6 @@ def _pictures(contents: ReportContents, image_set: ImageSet, drawn: FloatArray) 
         "index": shown.tolist(),
         "outlier": np.flatnonzero(contents.outliers[shown]).tolist(),
         "names": [image_set.names[i] for i in shown],
-        "outliers": np.flatnonzero(contents.labels[shown] < 0).tolist(),
         "class": None if image_set.labels is None else image_set.labels[shown].tolist(),
         "costs": _packed(contents.costs, "<f4"),
         "margins": _packed(contents.assignment.margins[shown], "<f4"),

@@ -43,7 +43,6 @@ const CANDIDATES = DATA.candidates.map((packed) => ({
   folded: decode(packed.folded, "f4"),
   warp: decode(packed.warp, "f4"),
 }));
-// The cluster that a picture is in; for an outlier, which is in none, the one it is nearest to.
 const LABELS = CANDIDATES[0].cluster;
 // Pictures that belong to no cluster; LABELS then is the one that they are nearest to.
 const OUTLIERS = DATA.pictures.outlier;
@@ -98,9 +97,8 @@ function listAll() {
     }));
   const clusters = decode(listing.cluster, "i2"), prototypes = decode(listing.prototype, "u2");
   const costs = decode(listing.cost, "f4"), allMargins = decode(listing.margin, "f4");
-  const outside = new Set(listing.outlier);
   return listing.names.map((file, index) => ({
-    file, cluster: outside.has(index) ? -1 : clusters[index], prototype: number(prototypes[index]), cost: costs[index],
+    file, cluster: clusters[index], prototype: number(prototypes[index]), cost: costs[index],
     margin: allMargins[index], slot: SLOT_OF.get(index),
   }));
 }

@@ -46,14 +46,10 @@ function showDoubtful() {
   });
 }
 
-// Outliers first, then the worst fits.
 function showOdd() {
-  const order = (isOut, cost) => (a, b) => isOut(b) - isOut(a) || cost(b) - cost(a);
-  const outside = outlierText();
   listView({
     title: "Odd ones out",
-    lead: outside ? `${outside}; they come first. Then those that fit worst, over all clusters.`
-      : "The pictures that fit worst, over all clusters.",
+    lead: "The pictures that fit worst, over all clusters.",
     explanation: ["They may be damaged, mislabeled, or of a kind that has no cluster. ",
       why("cost")],
     slots: [...INSIDE].sort(SORTS.worst[1]),

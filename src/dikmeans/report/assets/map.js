@@ -100,12 +100,6 @@ function describe(slot) {
   return `${where}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
 
-// The class or cluster of a picture, by which it has its color.
-const NO_CLUSTER = -1;
-const groupOf = (slot) => (colorBy === "class" ? classOf(slot)
-  : isOutlier(slot) ? NO_CLUSTER : LABELS[slot]);
-const groupColor = (group) => (group === NO_CLUSTER ? "#888" : colorOf(group));
-
 let costRange = null;
 function pointColor(slot) {
   if (colorBy === "class") return colorOf(classOf(slot));
@@ -441,7 +435,8 @@ function confusionMatrix() {
     note(`Rows: the ${LABEL_WORDS}. Columns: clusters, paired one to one so that most pictures lie `
       + `on the diagonal: ${asPercent(scores.accuracy)} do. `, why("accuracy"),
     ` Normalized mutual information ${asPercent(scores.nmi)}, adjusted Rand index `
-      + `${asPercent(scores.ari)}. All ${count(DATA.total - DATA.nOutliers)} pictures that are in a cluster are counted; ${LABEL_WORDS} `
+      + `${asPercent(scores.ari)}. All ${count(DATA.total - DATA.outliers)} pictures that are in a cluster are `
+      + `counted; ${LABEL_WORDS} `
       + "were not used to find the clusters."),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${LABEL_WORDS} and clusters` },
       table));

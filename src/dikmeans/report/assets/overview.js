@@ -17,7 +17,6 @@ function showOverview() {
         `${plural(DATA.total - DATA.outliers, KIND)} in ${plural(K, "cluster")}`
         + `${DATA.outliers ? ` and ${plural(DATA.outliers, "outlier")}` : ""}, found without looking at any `
         + `${LABEL_WORDS}. ${INTRO[DATA.warp]}`),
-      DATA.nOutliers > 0 && note(el("a", { href: "#odd" }, outlierText()), ". ", why("outlier")),
       sampleNote(), problemNote(),
       DATA.averaged && note("These pictures have neither one nor three channels; the mean of "
         + "their channels is shown."),

@@ -50,12 +50,6 @@ function majorityText(k) {
 // As a person has named it, or by its number.
 const shortName = (k) => DATA.names[k] ?? `Cluster ${k}`;
 const inText = (k) => DATA.names[k] ?? `cluster ${k}`;
-// Where a picture is.
-const whereText = (slot) =>
-  (isOutlier(slot) ? `no cluster, nearest is ${inText(LABELS[slot])}` : inText(LABELS[slot]));
-// How many pictures belong to no cluster; empty if all do.
-const outlierText = () => (DATA.nOutliers
-  ? `${plural(DATA.nOutliers, KIND)} belong${DATA.nOutliers === 1 ? "s" : ""} to no cluster` : "");
 function clusterName(k) {
   const majority = majorityText(k);
   return majority === null ? shortName(k) : `${shortName(k)} · ${majority}`;
@@ -139,8 +133,6 @@ const GLOSSARY = {
     + "centroid has more, blue where the picture has more."],
   varies: ["What varies", "Bright where members of a cluster differ after alignment, dark where "
     + "they agree."],
-  outlier: ["No cluster", "Pictures that fit every cluster far worse than is usual can be left out: "
-    + "they are in no cluster, and no centroid is made from them. In tables their cluster is -1."],
   majority: ["Majority", `The ${LABEL_WORD} that most members of a cluster have, and how many of `
     + "them in percent."],
   accuracy: ["Accuracy, one to one", `Every cluster is paired with one ${LABEL_WORD}, so that as `

@@ -78,10 +78,7 @@ function decision(slot) {
     return `It belongs to no cluster. Nearest to it is ${inText(LABELS[slot])}, where its cost would `
       + `be ${cost}${parts}.`;
   if (!next) return `Its cost is ${cost}${parts}.`;
-  const assigned = isOutlier(slot)
-    ? `It belongs to no cluster: it fits far worse than is usual. Nearest is ${inText(LABELS[slot])}, `
-      + `at a cost of ${cost}${parts}.`
-    : `In ${inText(LABELS[slot])} its cost is ${cost}${parts}.`;
+  const assigned = `In ${inText(LABELS[slot])} its cost is ${cost}${parts}.`;
   const other = `${shortName(next.cluster[slot])} would cost`;
   if (marginOf(slot) < 0)
     return `${assigned} ${other} less, ${percent(next.cost[slot])}, but the search for the nearest `
