@@ -247,3 +247,15 @@ def test_a_report_of_a_new_run_uses_the_portraits_that_the_run_was_written_with(
         portraits=run.portraits,
     )
     assert page.exists()
+
+
+def test_where_links_cannot_be_made_it_says_so_and_leaves_nothing(run, tmp_path, monkeypatch):
+    def refuse(*_):  # as Windows does without a privilege
+        raise OSError(22, "A required privilege is not held by the client")
+
+    monkeypatch.setattr(os, "symlink", refuse)
+    originals = run.find_originals(run.load_images())
+    with pytest.raises(RunFolderError, match=r"privilege .* links=False") as caught:
+        export_clusters(run, tmp_path / "sorted", originals, links=True)
+    assert caught.value.problem is RunFolderProblem.NO_LINKS
+    assert not (tmp_path / "sorted").exists()

@@ -158,7 +158,12 @@ class CheckpointFolder:
         """Delete the checkpoint: its files, and the folder if nothing else is in it."""
         self.sweep(())
         (self.path / MANIFEST).unlink(missing_ok=True)
-        (self.path / LOCK).unlink(missing_ok=True)
+        try:
+            (self.path / LOCK).unlink(missing_ok=True)
+        except PermissionError:  # Windows does not delete what is open
+            self.__exit__()
+            with contextlib.suppress(OSError):
+                (self.path / LOCK).unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # not empty
             self.path.rmdir()
 

@@ -44,6 +44,7 @@ _RUN_ADVICE = {
     RunFolderProblem.OTHER_VERSION: "Update dikmeans, or fit again.",
     RunFolderProblem.EXISTS: "Choose another name, or use --force to replace it.",
     RunFolderProblem.EXPORT_EXISTS: "Choose another folder, or remove it first.",
+    RunFolderProblem.NO_LINKS: "Leave --links out to copy the originals.",
     RunFolderProblem.FOREIGN: "Choose another name, or move that away.",
     RunFolderProblem.IMAGES_UNREADABLE: "If they have moved, say where they are with --input.",
     RunFolderProblem.IMAGES_CHANGED: "Restore the old pictures, or fit again.",

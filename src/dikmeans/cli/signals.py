@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a fit: both stop the fit, but not the command."""
+"""Ctrl-C and SIGTERM (on Windows: Ctrl-Break) during a fit: they stop the fit, not the command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Self
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_NAMES = ("SIGINT", "SIGTERM", "SIGBREAK")
+_SIGNALS = tuple(signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__)
 
 
 class StopSignals:

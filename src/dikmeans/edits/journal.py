@@ -235,16 +235,12 @@ class Journal(AbstractContextManager["Journal"]):
         time = datetime.now(UTC).isoformat(timespec="seconds")
         lines = [{"time": time, **record} for record in records]
         content = _as_lines(lines if self._size else [self._header, *lines])
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT, 0o666)
-        try:
-            os.ftruncate(handle, self._size)  # what a kill has left of a line
-            os.lseek(handle, self._size, os.SEEK_SET)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(handle, view) :]
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with open(self.path, "r+b" if self._size else "wb") as stream:
+            stream.truncate(self._size)  # what a kill has left of a line
+            stream.seek(self._size)
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
         self._size += len(content)
         self.timeline, self.state = timeline, state
         return state

@@ -9,11 +9,16 @@ import os
 import secrets
 import shutil
 import sys
+import time
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+# Seconds between tries to rename on Windows, about two in all: a virus scanner or an indexer opens
+# new files for a moment, and a name that is open cannot be changed there.
+PAUSES = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @contextlib.contextmanager
@@ -42,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        _patiently(os.replace, temporary, path)
         _flush(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -62,7 +67,7 @@ def atomic_link(source: Path, path: Path) -> None:
         except OSError:  # another file system, or one without links
             shutil.copyfile(source, temporary)
         _flush(temporary)
-        os.replace(temporary, path)
+        _patiently(os.replace, temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -125,16 +130,32 @@ def _take_place(folder: Path, path: Path, replace: bool) -> None:
     if occupied and not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if not occupied:
-        os.rename(folder, path)
+        if _is_windows() and path.exists():  # an empty folder, which a rename replaces elsewhere
+            path.rmdir()
+        _patiently(os.rename, folder, path)
     elif not _exchange(folder, path):
         aside = _beside(path, "old")
-        os.rename(path, aside)
+        _patiently(os.rename, path, aside)
         try:
-            os.rename(folder, path)
+            _patiently(os.rename, folder, path)
         except OSError:
-            os.rename(aside, path)
+            _patiently(os.rename, aside, path)
             raise
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _is_windows() -> bool:
+    return os.name == "nt"
+
+
+def _patiently(rename: Callable[[Path, Path], None], source: Path, target: Path) -> None:
+    """Rename; on Windows, try again while another program has one of the two open."""
+    for pause in PAUSES if _is_windows() else ():
+        try:
+            return rename(source, target)
+        except PermissionError:
+            time.sleep(pause)
+    return rename(source, target)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -162,9 +183,10 @@ def _flush_tree(folder: Path) -> None:
 
 def _flush(path: str | os.PathLike[str]) -> None:
     """Make sure that a file, or the list of names in a folder, is on the disk."""
-    if os.name == "nt" and os.path.isdir(path):  # Windows does not open folders
+    if _is_windows() and os.path.isdir(path):  # it does not open folders
         return
-    handle = os.open(path, os.O_RDONLY)
+    # it flushes what may be written to only
+    handle = os.open(path, os.O_RDWR if _is_windows() else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

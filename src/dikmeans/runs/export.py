@@ -32,6 +32,8 @@ LARGEST_SIDE = 1 << 14
 LONGEST_NAME = 80
 OUTLIERS = "outliers"
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"|?*\\]')
+# Names that Windows keeps for devices, whatever their extension.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 class Exported(NamedTuple):
@@ -77,7 +79,7 @@ def export_clusters(
     Raises
     ------
     RunFolderError
-        There is something at `path` already.
+        There is something at `path` already, or links cannot be made there.
     """
     place = Path(path).expanduser()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
@@ -107,9 +109,16 @@ def folder_name(name: str) -> str:
     --------
     >>> folder_name("crossed 7"), folder_name("../etc"), folder_name(".."), folder_name("a/b:c")
     ('crossed 7', '.._etc', 'cluster', 'a_b_c')
+    >>> folder_name("Aux")
+    '_Aux'
     """
-    text = _NOT_IN_NAMES.sub("_", name.replace("/", "_")).strip().rstrip(".")
-    return text[:LONGEST_NAME] or "cluster"
+    return _plain(name.replace("/", "_")[:LONGEST_NAME].strip()) or "cluster"
+
+
+def _plain(part: str) -> str:
+    """A part of a path that every file system takes; empty if nothing is left of it."""
+    text = _NOT_IN_NAMES.sub("_", part).rstrip(". ")  # Windows drops dots and spaces at the end
+    return f"_{text}" if _DEVICES.fullmatch(text) else text
 
 
 def _cluster_folder(cluster: int, n_clusters: int) -> str:
@@ -119,7 +128,7 @@ def _cluster_folder(cluster: int, n_clusters: int) -> str:
 def _target(row: LabelRow, folder: str, originals: Originals, number: int, taken: set[str]) -> str:
     """Where a copy goes, below the folder: never out of it, and never where another one is."""
     parts = [part for part in PurePosixPath(row.file).parts if part not in ("..", "/", ".")]
-    name = "/".join(_NOT_IN_NAMES.sub("_", part) for part in parts) or "picture"
+    name = "/".join(filter(None, map(_plain, parts))) or "picture"
     if not originals.has_file(number):
         name += ".png"
     target, suffix = PurePosixPath(folder, name), PurePosixPath(name).suffix
@@ -136,7 +145,11 @@ def _write(path: Path, originals: Originals, number: int, links: bool) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     source = originals.path(number)
     if links and source is not None:
-        os.symlink(source.resolve(), path)
+        try:
+            os.symlink(source.resolve(), path)
+        except OSError as error:  # Windows asks for a privilege; some file systems have no links
+            reason = f"cannot be a link: {error.strerror or error}"
+            raise RunFolderError(path, RunFolderProblem.NO_LINKS, reason) from error
         return True
     if not originals.has_file(number):
         write_picture(path, _unit_range(originals.read(number, LARGEST_SIDE)))

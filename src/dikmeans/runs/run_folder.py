@@ -65,6 +65,7 @@ class RunFolderProblem(Enum):
     OTHER_VERSION = "Update dikmeans, or fit again."
     EXISTS = "Choose another path, or pass replace=True."
     EXPORT_EXISTS = "Choose another path, or remove it first."
+    NO_LINKS = "Pass links=False to copy the originals."
     FOREIGN = "Choose another path, or move these files away."
     IMAGES_UNREADABLE = "If they have moved, pass their new path; `predict` does not need them."
     IMAGES_CHANGED = "Restore the old images, or fit again."

@@ -33,11 +33,17 @@ class PortTakenError(DikmeansError):
 
 
 def listen(port: int) -> socket.socket:
-    """A socket on the loopback address; 0 finds a port that is free."""
+    """A socket that listens on the loopback address; 0 finds a port that is free.
+
+    A browser that is opened from here on waits for the answer.
+    """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # On Windows "reuse" would let another program listen on the same port, and get our requests.
+    exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
+    listener.setsockopt(socket.SOL_SOCKET, exclusive or socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen()
     except OSError as error:
         listener.close()
         raise PortTakenError(port) from error
@@ -74,6 +80,5 @@ def serve(studio: Studio, port: int, opened: Callable[[str], None]) -> None:
             server_header=False,
         )
         studio.warm_up()
-        listener.listen()  # from here on a browser that is opened waits for the answer
         opened(f"http://{HOST}:{port}/?token={token}")
         _Server(config, studio.events.close).run([listener])
