@@ -40,6 +40,7 @@ demo: setup
 # the documentation, with all examples run: open docs/_build/html/index.html
 docs: setup-docs
 	$(python) -m sphinx --fail-on-warning --keep-going --builder html docs docs/_build/html
+	$(python) tools/check_site.py docs/_build/html
 
 # everything but what is marked slow
 test: setup-deep browser lint

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 PACKAGES = (
     *("dikmeans", "dikmeans.preprocessing", "dikmeans.registration", "dikmeans.evaluation"),
@@ -60,7 +61,7 @@ def page(package: str) -> str:
     return "\n".join(lines)
 
 
-def write_pages(app: Sphinx) -> None:
+def write_pages(app: Sphinx, config: Config) -> None:
     """Write the pages, where they are not there already as they should be."""
     folder = Path(app.srcdir) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,6 +72,6 @@ def write_pages(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write before autosummary looks for its tables."""
-    app.connect("builder-inited", write_pages, priority=100)
+    """Write before Sphinx looks for pages, and autosummary for tables in them."""
+    app.connect("config-inited", write_pages)
     return {"parallel_read_safe": True}

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from typer.core import TyperGroup
 
 from dikmeans.cli import app as command_line
@@ -75,7 +76,7 @@ def page() -> str:
     )
 
 
-def write_page(app: Sphinx) -> None:
+def write_page(app: Sphinx, config: Config) -> None:
     """Write the page, where it is not there already as it should be."""
     path, text = Path(app.srcdir) / PAGE, page() + "\n"
     if not path.exists() or path.read_text() != text:
@@ -84,5 +85,5 @@ def write_page(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write before Sphinx looks for pages."""
-    app.connect("builder-inited", write_page, priority=100)
+    app.connect("config-inited", write_page)
     return {"parallel_read_safe": True}

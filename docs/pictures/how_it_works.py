@@ -69,8 +69,8 @@ def coarse_to_fine():
     axes = row(6)
     for column, level in enumerate((1, 0)):
         name = ("low-pass", "sharp")[column]
-        show(axes[2 * column], levels[0][level][0, 0], f"target, {name}")
-        show(axes[2 * column + 1], levels[1][level][0, 0], f"template, {name}")
+        show(axes[2 * column], levels[0][level][0, 0], "target", name)
+        show(axes[2 * column + 1], levels[1][level][0, 0], "template", name)
     for axis, warp in ((axes[4], "affine"), (axes[5], "tps")):
         found = align(two, other, warp=warp)
         show(axis, found.warped, {"affine": "affine map", "tps": "then spline"}[warp])

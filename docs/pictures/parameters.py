@@ -69,7 +69,7 @@ def starts():
     axes = plt.subplots(1, 5, figsize=(8.5, 2.1), layout="constrained")[1]
     show(axes[0], four, "template")
     for column, moved in enumerate(
-        (shift(four, (7, -8), order=1), rotate(four, 40, reshape=False))
+        (shift(four, (7, -8), order=1), rotate(four, 40, reshape=False, order=1))
     ):
         found = align(moved, four)
         show(axes[1 + 2 * column], moved, "target")
@@ -78,14 +78,14 @@ def starts():
 
 def intensity():
     two, other = examples(2, 0, 5)
-    pale = 0.3 * two + 0.05
+    pale = 0.4 * two + 0.02
+    contrast = ((pale - pale.mean()) ** 2).sum()
     axes = plt.subplots(1, 4, figsize=(7, 2.1), layout="constrained")[1]
-    for axis, picture, name in ((axes[0], pale, "image"), (axes[1], other, "centroid")):
-        show(axis, picture, name)
-        axis.images[0].set_clim(0, float(other.max()))
+    show(axes[0], pale, "image")
+    show(axes[1], other, "centroid")
     for axis, name in zip(axes[2:], ("fixed", "affine"), strict=True):
         found = align(pale, other, intensity=name)
-        relative = found.cost / (pale**2).sum() if name == "fixed" else found.cost
-        show(axis, found.warped, f'"{name}"', f"cost {relative:.2f} of the image's energy")
+        cost = ((found.warped - pale) ** 2).sum() / contrast
+        show(axis, found.warped, f'"{name}"', f"{cost:.0%} does not fit")
+    for axis in axes:
         axis.images[0].set_clim(0, float(other.max()))
-        axis.xaxis.label.set_fontsize(7)

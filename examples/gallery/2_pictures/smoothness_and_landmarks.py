@@ -3,8 +3,8 @@ Smoothness and landmarks by pictures
 ====================================
 
 Two parameters say how far a warp may go. ``landmarks`` is the grid of points that move the picture:
-more of them reach finer detail. ``smoothness`` is the price of bending: 0 lets anything fit onto
-anything, a high one leaves little more than shifts, turns and stretches.
+more of them reach finer detail. ``smoothness`` is the price of bending: 0 lets almost anything fit
+onto anything, a high one leaves little more than shifts, turns and stretches.
 """
 
 import numpy as np
