@@ -2,11 +2,12 @@
 python := .venv/bin/python
 installed := .venv/.installed
 installed_deep := .venv/.installed-deep
+installed_docs := .venv/.installed-docs
 
 # the tests of a file share what they have fitted, so they stay together
 side_by_side := --numprocesses 2 --dist loadfile
 
-.PHONY: setup setup-deep browser demo test test-all bench lint clean
+.PHONY: setup setup-deep setup-docs browser demo docs test test-all bench lint clean
 
 setup: $(installed)
 
@@ -21,6 +22,13 @@ $(installed_deep): requirements/deep.txt $(installed)
 	$(python) -m pip install --quiet --disable-pip-version-check -r requirements/deep.txt
 	@touch $@
 
+# Sphinx and what it is extended by
+setup-docs: $(installed_docs)
+
+$(installed_docs): requirements/docs.txt $(installed)
+	$(python) -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
+
 # Chromium for the tests of the report; says so where it cannot be had
 browser:
 	@tools/browser.sh
@@ -29,12 +37,17 @@ browser:
 demo: setup
 	$(python) -m dikmeans.demo
 
+# the documentation, with all examples run: open docs/_build/html/index.html
+docs: setup-docs
+	$(python) -m sphinx --fail-on-warning --keep-going --builder html docs docs/_build/html
+	$(python) tools/check_site.py docs/_build/html
+
 # everything but what is marked slow
 test: setup-deep browser lint
 	$(python) -m pytest $(side_by_side) -m "not slow"
 
-# with the slow ones, and with many more damaged files (tests/robustness)
-test-all: setup-deep browser lint
+# with the slow ones, with many more damaged files (tests/robustness), and with the documentation
+test-all: setup-deep browser lint docs
 	DIKMEANS_FUZZ=300 $(python) -m pytest
 
 lint: setup
@@ -56,4 +69,4 @@ bench: setup-deep
 	$(python) -m benchmarks.mnist_fit
 
 clean:
-	rm -rf .venv out build dist
+	rm -rf .venv out build dist docs/_build docs/gallery docs/tutorials/worked docs/reference/api docs/reference/command-line.md
