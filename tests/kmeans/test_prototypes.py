@@ -189,10 +189,7 @@ def test_images_without_weight_do_not_make_prototypes(digits):
     weights = np.where(np.arange(len(X)) < 100, 1.0, 0.0)
     weighted = quick(n_prototypes=2, init=X[[0, 50, 99]]).fit(X, sample_weight=weights)
     without = quick(n_prototypes=2, init=X[[0, 50, 99]]).fit(X[:100])
-    # rounding differs between sums over more and over fewer images, and descents amplify it
-    np.testing.assert_allclose(weighted.prototypes_, without.prototypes_, atol=0.02)
-    with_all = quick(n_prototypes=2, init=X[[0, 50, 99]]).fit(X)
-    assert np.abs(with_all.prototypes_ - without.prototypes_).max() > 0.05
+    np.testing.assert_allclose(weighted.prototypes_, without.prototypes_, atol=1e-4)
     np.testing.assert_array_equal(weighted.prototype_weights_, without.prototype_weights_)
 
 

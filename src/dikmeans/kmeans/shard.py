@@ -254,7 +254,9 @@ def summarize(shard: Shard, fits: PairFits, before: PairFits | None, cutoff: flo
     labels, costs = fits.costs.argmin(axis=1), fits.costs.min(axis=1)
     weights = counted_weights(shard, costs, cutoff)
     sizes = weight_per_cluster(labels, weights, fits.costs.shape[1])
-    n_moved = len(labels) if before is None else (labels != before.costs.argmin(axis=1)).sum()
+    is_moved = True if before is None else labels != before.costs.argmin(axis=1)
+    # images without weight must not keep a fit from ending
+    n_moved = np.count_nonzero(is_moved & (shard.weights > 0))
     # an outlier costs as much as the cutoff, wherever it lies
     n_outside = float((shard.weights - weights).sum())
     excess = cutoff * n_outside if n_outside else 0.0
