@@ -89,7 +89,6 @@ from dikmeans.preprocessing import (
 )
 from dikmeans.preprocessing.base import learning_indices
 from dikmeans.preprocessing.chain import steps_of
-from dikmeans.registration.api import align_to_nearest
 from dikmeans.registration.appearance import (
     MAX_MEMBERS,
     Averages,
@@ -101,7 +100,7 @@ from dikmeans.registration.appearance import (
 from dikmeans.registration.intensity import INTENSITIES
 from dikmeans.registration.measure import DIRECTIONS, Direction, Measure
 from dikmeans.registration.orientation import ORIENTATIONS, Orientation, orientation_matrices
-from dikmeans.registration.result import Alignments
+from dikmeans.registration.result import Alignments, align_to_nearest
 from dikmeans.registration.solvers import SOLVERS, Adam, Solver, Status, resolve_solver
 from dikmeans.registration.specification import (
     DEFAULT_DIRECTION,

@@ -6,7 +6,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.registration import Adam, Alignment, Status, align, pairwise_cost
-from dikmeans.registration.api import align_to_nearest
+from dikmeans.registration.result import align_to_nearest
 from tests import reference
 from tests.helpers import build_measure
 

@@ -6,8 +6,8 @@ from scipy.interpolate import RBFInterpolator
 
 from dikmeans.images import scale_to_unit_norm
 from dikmeans.registration import align, make_warp
-from dikmeans.registration.api import align_to_nearest
 from dikmeans.registration.inverse import inverse_grid
+from dikmeans.registration.result import align_to_nearest
 from tests import reference
 from tests.helpers import build_measure, quick
 

@@ -6,12 +6,13 @@ from typing import Unpack
 
 import numpy as np
 
-from dikmeans._typing import ArrayLike, FloatArray, ImageShape, IntArray
+from dikmeans._typing import ArrayLike, FloatArray, ImageShape
 from dikmeans.images import as_pictures
-from dikmeans.registration.batches import align_images, cost_matrix
-from dikmeans.registration.measure import Measure
-from dikmeans.registration.result import Alignment, Alignments, cluster_costs
+from dikmeans.parameters import InvalidParameterError
+from dikmeans.registration.batches import cost_matrix
+from dikmeans.registration.result import Alignment, align_to_nearest
 from dikmeans.registration.specification import MeasureOptions, MeasureSpec
+from dikmeans.registration.symmetric import symmetric_costs
 
 
 def pairwise_cost(
@@ -19,13 +20,14 @@ def pairwise_cost(
     centroids: ArrayLike,
     *,
     image_shape: ImageShape | None = None,
+    symmetric: bool = False,
     n_jobs: int | None = -1,
     **measure: Unpack[MeasureOptions],
 ) -> FloatArray:
     """Deformation-invariant cost between every image and every centroid.
 
     Good for nearest neighbors, for clustering by a cost matrix, for retrieval. The cost is not
-    symmetric: see `direction`.
+    symmetric, as one of the two is warped (see `direction`), unless that is asked for.
 
     Parameters
     ----------
@@ -34,6 +36,10 @@ def pairwise_cost(
         Pictures of the same shape.
     image_shape : tuple of int, optional
         Shape of the pictures if X is flat.
+    symmetric : bool, default=False
+        Whether a cost is the same in both directions, which takes twice as long: for methods that
+        expect a matrix of dissimilarities. See `dikmeans.registration.symmetric`. Not with
+        ``intensity="affine"``.
     n_jobs : int, default=-1
         Threads; -1 for all available cores, see `dikmeans.parallel.cores`.
     **measure
@@ -58,8 +64,12 @@ def pairwise_cost(
     """
     images, pictures, shape = _same_shape(X, centroids, image_shape)
     built = MeasureSpec(**measure).build(shape)
-    bank = built.bank(pictures.astype(built.dtype))
-    return cost_matrix(built, images.astype(built.dtype), bank, n_jobs=n_jobs)
+    images, pictures = images.astype(built.dtype), pictures.astype(built.dtype)
+    if not symmetric:
+        return cost_matrix(built, images, built.bank(pictures), n_jobs=n_jobs)
+    if measure.get("intensity") == "affine":
+        raise InvalidParameterError("symmetric", symmetric, 'False with intensity="affine"')
+    return symmetric_costs(built, images, pictures, shape, n_jobs)
 
 
 def align(x: ArrayLike, centroid: ArrayLike, **measure: Unpack[MeasureOptions]) -> Alignment:
@@ -90,41 +100,6 @@ def align(x: ArrayLike, centroid: ArrayLike, **measure: Unpack[MeasureOptions]) 
     images, centroids, shape = _same_shape([np.asarray(x)], [np.asarray(centroid)], None)
     built = MeasureSpec(**measure).build(shape)
     return align_to_nearest(built, images, centroids, shape, n_jobs=1)[0]
-
-
-def align_to_nearest(
-    measure: Measure,
-    images: FloatArray,
-    prototypes: FloatArray,
-    shape: ImageShape,
-    *,
-    clusters: IntArray | None = None,
-    prune: float = np.inf,
-    n_jobs: int | None = None,
-) -> Alignments:
-    """Alignments of pictures (N, C, rows, columns), each with the cheapest of the prototypes.
-
-    `clusters` is the cluster of each prototype, ascending; by default each is its own.
-    """
-    images, prototypes = images.astype(measure.dtype), prototypes.astype(measure.dtype)
-    clusters = np.arange(len(prototypes)) if clusters is None else clusters
-    bank = measure.bank(prototypes)
-    fits = align_images(measure, images, bank, prune=prune, n_jobs=n_jobs)
-    nearest = fits.costs.argmin(axis=1)
-    pairs = np.arange(len(images)), nearest
-    return Alignments(
-        prototypes=nearest,
-        cost=fits.costs[pairs],
-        costs=cluster_costs(fits.costs, clusters),
-        parameters=measure.warp.identity + np.swapaxes(fits.deltas[pairs], 1, 2),
-        orientations=fits.orientations[pairs],
-        status=fits.status[pairs],
-        _images=images,
-        _centroids=prototypes,
-        _clusters=clusters,
-        _measure=measure,
-        _shape=shape,
-    )
 
 
 def _same_shape(

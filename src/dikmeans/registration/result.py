@@ -361,6 +361,41 @@ class Alignments:
         return self._measure.penalty(self._deltas, self.prototypes) * energies
 
 
+def align_to_nearest(
+    measure: Measure,
+    images: FloatArray,
+    prototypes: FloatArray,
+    shape: ImageShape,
+    *,
+    clusters: IntArray | None = None,
+    prune: float = np.inf,
+    n_jobs: int | None = None,
+) -> Alignments:
+    """Alignments of pictures (N, C, rows, columns), each with the cheapest of the prototypes.
+
+    `clusters` is the cluster of each prototype, ascending; by default each is its own.
+    """
+    images, prototypes = images.astype(measure.dtype), prototypes.astype(measure.dtype)
+    clusters = np.arange(len(prototypes)) if clusters is None else clusters
+    bank = measure.bank(prototypes)
+    fits = align_images(measure, images, bank, prune=prune, n_jobs=n_jobs)
+    nearest = fits.costs.argmin(axis=1)
+    pairs = np.arange(len(images)), nearest
+    return Alignments(
+        prototypes=nearest,
+        cost=fits.costs[pairs],
+        costs=cluster_costs(fits.costs, clusters),
+        parameters=measure.warp.identity + np.swapaxes(fits.deltas[pairs], 1, 2),
+        orientations=fits.orientations[pairs],
+        status=fits.status[pairs],
+        _images=images,
+        _centroids=prototypes,
+        _clusters=clusters,
+        _measure=measure,
+        _shape=shape,
+    )
+
+
 def _turned(points: FloatArray, matrices: FloatArray) -> FloatArray:
     """Frame points (n or 1, ..., 2), each set multiplied by its own matrix (n, 2, 2)."""
     flat = points.reshape(len(points), -1, 2) @ np.swapaxes(matrices, 1, 2)
