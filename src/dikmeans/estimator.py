@@ -246,6 +246,9 @@ class DIKMeans(
         What identifies each cluster from one refinement to the next, whatever it is called.
     decided_ : int array of shape (N,)
         What a person has decided for each image: its cluster, -1 that it has none, -2 nothing.
+    cluster_surcharges_ : array of shape (K,)
+        What each cluster costs beyond the measure when the nearest is chosen: 0, unless a
+        refinement has given clusters weights (`Corrections.weights`).
     outlier_rule_ : OutlierRule
         How badly an image must fit to be an outlier; see `outlier_scores_`.
     cluster_weights_ : array of shape (K,)
@@ -325,6 +328,7 @@ class DIKMeans(
     decided_: IntArray
     cluster_names_: tuple[str | None, ...]
     cluster_ids_: tuple[str, ...]
+    cluster_surcharges_: FloatArray
     inertia_: float
     deformation_precision_: FloatArray | None
     n_iter_: int
@@ -625,7 +629,13 @@ class DIKMeans(
         measure = self._fitted_measure()
         pictures, clusters = self._prototype_pictures(), self.prototype_clusters_
         after = absorb(
-            batch, measure, pictures, clusters, self.prototype_weights_, self.outlier_rule_
+            batch,
+            measure,
+            pictures,
+            clusters,
+            self.prototype_weights_,
+            self.outlier_rule_,
+            self.cluster_surcharges_,
         )
         self.prototypes_ = from_channels_first(after.prototypes, self.compared_shape_)
         self.prototype_weights_ = after.weights
@@ -723,10 +733,12 @@ class DIKMeans(
     def membership(self, X: Any) -> FloatArray:
         """How far each image belongs to each cluster, shape (N, K); rows sum to one.
 
-        ``softmax(-transform(X) / temperature_)``; see `dikmeans.kmeans.membership`. Whether an
-        image belongs to any cluster at all is another question: see `outlier_rule_`.
+        ``softmax(-(transform(X) + cluster_surcharges_) / temperature_)``; see
+        `dikmeans.kmeans.membership`. Whether an image belongs to any cluster at all is another
+        question: see `outlier_rule_`.
         """
-        return membership(np.asarray(self.transform(X), dtype=np.float64), self.temperature_)
+        costs = np.asarray(self.transform(X), dtype=np.float64) + self.cluster_surcharges_
+        return membership(costs, self.temperature_)
 
     def predict(self, X: Any) -> IntArray:
         """The cluster of each image, an int array of shape (N,); -1 for outliers."""
@@ -749,7 +761,10 @@ class DIKMeans(
         """
         with self._open_new(X) as dataset:
             nearest = dataset.evaluate(
-                self._fitted_measure(), self._prototype_pictures(), self.prototype_clusters_
+                self._fitted_measure(),
+                self._prototype_pictures(),
+                self.prototype_clusters_,
+                self.cluster_surcharges_,
             )
         outliers = self.outlier_rule_.are_outliers(nearest.costs, nearest.labels)
         return nearest.without(outliers)
@@ -1200,6 +1215,7 @@ class DIKMeans(
         self.measure_ = self.measure_for(self.preprocessing_)
         self._n_features_out = self.n_clusters
         self.cluster_ids_ = tuple(f"c{k}" for k in range(self.n_clusters))
+        self.cluster_surcharges_ = np.zeros(self.n_clusters)
         self.decided_ = np.full(len(self.labels_), FREE)
         names: list[str | None] = [None] * self.n_clusters
         if labels is not None and result.class_clusters is not None:
