@@ -128,7 +128,7 @@ def labels_csv(session: Session, view: View, table: Table | None = None) -> byte
 
 def _harmless(text: str) -> str:
     """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def sorted_folders(session: Session, view: View, path: Path) -> Exported:
