@@ -66,7 +66,7 @@ from dikmeans.monitoring.progress import (
 )
 from dikmeans.notebook import centroids_html
 from dikmeans.outofcore.minibatch import FirstImages, absorb
-from dikmeans.outofcore.sources import Source, open_source
+from dikmeans.outofcore.sources import Source, is_read_in_pieces, open_source
 from dikmeans.outofcore.workers import open_dataset
 from dikmeans.parameters import (
     ARRAY_LIKE,
@@ -494,8 +494,9 @@ class DIKMeans(
             (An OSError.)
         """
         self._check_parameters()
+        self._check_labels_fit_into_memory(X, y)
         with self._unchanged_on_error(), self._open(X, sample_weight) as dataset:
-            labels = self._partial_labels(y, dataset, label_strength)
+            labels = self._partial_labels(y, len(dataset), label_strength)
             schedule = self.schedule_for(len(dataset), self.image_shape_)
             spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
             seeds = self._seeds(len(dataset), one_more=labels is not None)
@@ -1056,15 +1057,23 @@ class DIKMeans(
         return fingerprint_of(parameters, self.image_shape_, dataset)
 
     def _partial_labels(
-        self, y: ArrayLike | None, dataset: Dataset, strength: float
+        self, y: ArrayLike | None, n_images: int, strength: float
     ) -> PartialLabels | None:
         """The labels of a fit, checked."""
         if not strength > 0:
             raise InvalidParameterError("label_strength", strength, "a number above 0")
-        labels = parse_labels(y, len(dataset), self.n_clusters, strength)
-        if labels is not None and not dataset.workers.in_memory:
-            raise ValueError("Partial labels (y) need images in memory: pass X as one array.")
-        return labels
+        return parse_labels(y, n_images, self.n_clusters, strength)
+
+    def _check_labels_fit_into_memory(self, X: Any, y: ArrayLike | None) -> None:
+        """Refuse labels of images that are read in pieces, before any is read."""
+        if y is None or not is_read_in_pieces(X):
+            return
+        if parse_labels(y, len(np.asarray(y, dtype=object)), self.n_clusters) is not None:
+            raise ValueError(
+                "y has labels for some of the images, but X is not in memory: partial labels can "
+                "only be used with images in memory. Pass X as one array if it fits; or fit a part "
+                "of the images with their labels, and use `predict` for the rest."
+            )
 
     # -- images --------------------------------------------------------------------------------
 
