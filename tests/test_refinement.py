@@ -7,9 +7,9 @@ import pytest
 
 from dikmeans import DIKMeans
 from dikmeans.kmeans.guidance import FREE
+from dikmeans.parallel.cancel import Cancelled
 from dikmeans.refinement import (
     Corrections,
-    RefinementCancelled,
     RefinementError,
     find_resistance,
     refine,
@@ -140,16 +140,91 @@ def test_decisions_names_and_identities_survive_a_file_and_the_next_refinement(
     assert again.cluster_ids_ == loaded.cluster_ids_
 
 
+def test_linked_images_are_together_or_apart(model, pictures):
+    labels = model.labels_
+    costs = model.transform(pictures)
+    odd = int(np.flatnonzero(labels == 2)[0])
+    friends = np.flatnonzero(labels == 1)[:3].tolist()
+    twins = np.flatnonzero(labels == 3)[:2].tolist()
+    corrections = Corrections(
+        own_prototypes(model),
+        must_link=((odd, friends[0]), (friends[0], friends[1]), (friends[2], friends[1])),
+        cannot_link=(tuple(twins),),
+    )
+    refined = refine(model, pictures, corrections)
+    together = refined.labels_[[odd, *friends]]
+    assert (together == together[0]).all()
+    totals = costs[[odd, *friends]].sum(axis=0)
+    assert together[0] == totals.argmin()  # three against one
+    assert refined.labels_[twins[0]] != refined.labels_[twins[1]]
+    assert 3 in refined.labels_[twins]  # the one that fits better stays
+    others = np.setdiff1d(np.arange(80), [odd, *friends, *twins])
+    np.testing.assert_array_equal(refined.predict(pictures)[others], refined.labels_[others])
+    assert (refined.decided_ == FREE).all()
+
+
+def test_a_pinned_image_takes_those_that_are_linked_to_it_along(model, pictures):
+    corrections = Corrections(own_prototypes(model), pinned={3: 1}, must_link=((50, 3), (70, 50)))
+    assert (refine(model, pictures, corrections).labels_[[3, 50, 70]] == 1).all()
+
+
+def test_weights_multiply_memberships_and_hold_for_new_images(model, pictures, tmp_path):
+    clusters = own_prototypes(model)
+    plain = refine(model, pictures, Corrections(clusters), max_iter=0)
+    weights = (1.0, 1e-3, 1.0, 1.0)
+    weighted = refine(model, pictures, Corrections(clusters, weights=weights), max_iter=0)
+    # by hand, from the costs and the temperature of the model before
+    costs = plain.transform(pictures)
+    expected = (costs - model.temperature_ * np.log(weights)).argmin(axis=1)
+    assert (expected != plain.labels_).any()
+    np.testing.assert_array_equal(weighted.labels_, expected)
+    np.testing.assert_array_equal(weighted.predict(pictures), weighted.labels_)
+    np.testing.assert_array_equal(weighted.membership(pictures).argmax(axis=1), expected)
+    found = weighted.assignment_.costs  # those of the measure, without a surcharge
+    np.testing.assert_allclose(found, costs[np.arange(80), expected], rtol=1e-4)
+    scaled = Corrections(clusters, weights=tuple(7 * weight for weight in weights))
+    np.testing.assert_array_equal(
+        refine(model, pictures, scaled, max_iter=0).labels_, weighted.labels_
+    )
+    weighted.save(tmp_path / "model")
+    loaded = DIKMeans.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(pictures), weighted.labels_)
+    kept = np.array(Corrections.none(loaded).weights)
+    assert kept.argmin() == 1
+    np.testing.assert_allclose(kept[[0, 2, 3]], 1.0)
+
+
+def test_a_lighter_cluster_loses_images(model, pictures):
+    clusters = own_prototypes(model)
+    sizes = [
+        (refine(model, pictures, Corrections(clusters, weights=(1, w, 1, 1))).labels_ == 1).sum()
+        for w in (1e-6, 1, 1e6)
+    ]
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
 def test_a_cancelled_refinement_changes_nothing(model, pictures):
     heard = []
-
-    def cancel(iteration):
-        heard.append(iteration)
-        return True
-
-    with pytest.raises(RefinementCancelled):
-        refine(model, pictures, Corrections.none(model), progress=cancel)
+    with pytest.raises(Cancelled):
+        refine(
+            model,
+            pictures,
+            Corrections.none(model),
+            progress=heard.append,
+            is_cancelled=lambda: bool(heard),
+        )
     assert [iteration.number for iteration in heard] == [1]
+    asked = []
+    with pytest.raises(Cancelled):  # within an iteration: at the third batch that is asked for
+        refine(
+            model,
+            pictures,
+            Corrections.none(model),
+            progress=heard.append,
+            is_cancelled=lambda: asked.append(1) or len(asked) > 2,
+        )
+    assert len(heard) == 1
+    refine(model, pictures, Corrections.none(model), max_iter=1)  # nothing is left of it
 
 
 @pytest.mark.parametrize(
@@ -166,6 +241,17 @@ def test_a_cancelled_refinement_changes_nothing(model, pictures):
         ({"clusters": ((0, 1), (1, 2), (3,), (4,))}, "named twice"),
         ({"clusters": ((0,), (), (2,), (3,))}, "neither prototypes nor pinned"),
         ({"clusters": ((99,), (1,), (2,), (3,))}, "no prototype 99"),
+        ({"must_link": ((0, 80),)}, "no image 80"),
+        ({"cannot_link": ((-1, 3),)}, "no image -1"),
+        ({"must_link": ((0, 1, 2),)}, "between two images"),
+        ({"cannot_link": ((4, 4),)}, "both together and apart"),
+        ({"must_link": ((0, 1), (1, 2)), "cannot_link": ((2, 0),)}, "Images 0, 2 .* both"),
+        ({"must_link": ((0, 1),), "pinned": {0: 2, 1: 3}}, "no cluster may have all of them"),
+        ({"cannot_link": ((0, 1),), "pinned": {0: 2, 1: 2}}, "Images 0, 1 cannot be kept apart"),
+        ({"must_link": ((0, 1),), "rejected": frozenset({1})}, "Image 1 is rejected"),
+        ({"weights": (1.0, 1.0)}, "2 weights for 4 clusters"),
+        ({"weights": (1.0, 0.0, 1.0, 1.0)}, "weight of cluster 1 is 0.0"),
+        ({"weights": (1.0, np.nan, 1.0, 1.0)}, "weight of cluster 1 is nan"),
     ],
 )
 def test_corrections_that_make_no_sense_are_refused(model, pictures, change, words):

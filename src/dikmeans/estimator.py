@@ -66,7 +66,7 @@ from dikmeans.monitoring.progress import (
 )
 from dikmeans.notebook import centroids_html
 from dikmeans.outofcore.minibatch import FirstImages, absorb
-from dikmeans.outofcore.sources import Source, open_source
+from dikmeans.outofcore.sources import Source, is_read_in_pieces, open_source
 from dikmeans.outofcore.workers import open_dataset
 from dikmeans.parameters import (
     ARRAY_LIKE,
@@ -246,6 +246,9 @@ class DIKMeans(
         What identifies each cluster from one refinement to the next, whatever it is called.
     decided_ : int array of shape (N,)
         What a person has decided for each image: its cluster, -1 that it has none, -2 nothing.
+    cluster_surcharges_ : array of shape (K,)
+        What each cluster costs beyond the measure when the nearest is chosen: 0, unless a
+        refinement has given clusters weights (`Corrections.weights`).
     outlier_rule_ : OutlierRule
         How badly an image must fit to be an outlier; see `outlier_scores_`.
     cluster_weights_ : array of shape (K,)
@@ -325,6 +328,7 @@ class DIKMeans(
     decided_: IntArray
     cluster_names_: tuple[str | None, ...]
     cluster_ids_: tuple[str, ...]
+    cluster_surcharges_: FloatArray
     inertia_: float
     deformation_precision_: FloatArray | None
     n_iter_: int
@@ -490,8 +494,9 @@ class DIKMeans(
             (An OSError.)
         """
         self._check_parameters()
+        self._check_labels_fit_into_memory(X, y)
         with self._unchanged_on_error(), self._open(X, sample_weight) as dataset:
-            labels = self._partial_labels(y, dataset, label_strength)
+            labels = self._partial_labels(y, len(dataset), label_strength)
             schedule = self.schedule_for(len(dataset), self.image_shape_)
             spec, init = self.measure_for(self.preprocessing_), self._first_centroids()
             seeds = self._seeds(len(dataset), one_more=labels is not None)
@@ -625,7 +630,13 @@ class DIKMeans(
         measure = self._fitted_measure()
         pictures, clusters = self._prototype_pictures(), self.prototype_clusters_
         after = absorb(
-            batch, measure, pictures, clusters, self.prototype_weights_, self.outlier_rule_
+            batch,
+            measure,
+            pictures,
+            clusters,
+            self.prototype_weights_,
+            self.outlier_rule_,
+            self.cluster_surcharges_,
         )
         self.prototypes_ = from_channels_first(after.prototypes, self.compared_shape_)
         self.prototype_weights_ = after.weights
@@ -723,10 +734,12 @@ class DIKMeans(
     def membership(self, X: Any) -> FloatArray:
         """How far each image belongs to each cluster, shape (N, K); rows sum to one.
 
-        ``softmax(-transform(X) / temperature_)``; see `dikmeans.kmeans.membership`. Whether an
-        image belongs to any cluster at all is another question: see `outlier_rule_`.
+        ``softmax(-(transform(X) + cluster_surcharges_) / temperature_)``; see
+        `dikmeans.kmeans.membership`. Whether an image belongs to any cluster at all is another
+        question: see `outlier_rule_`.
         """
-        return membership(np.asarray(self.transform(X), dtype=np.float64), self.temperature_)
+        costs = np.asarray(self.transform(X), dtype=np.float64) + self.cluster_surcharges_
+        return membership(costs, self.temperature_)
 
     def predict(self, X: Any) -> IntArray:
         """The cluster of each image, an int array of shape (N,); -1 for outliers."""
@@ -749,7 +762,10 @@ class DIKMeans(
         """
         with self._open_new(X) as dataset:
             nearest = dataset.evaluate(
-                self._fitted_measure(), self._prototype_pictures(), self.prototype_clusters_
+                self._fitted_measure(),
+                self._prototype_pictures(),
+                self.prototype_clusters_,
+                self.cluster_surcharges_,
             )
         outliers = self.outlier_rule_.are_outliers(nearest.costs, nearest.labels)
         return nearest.without(outliers)
@@ -1041,15 +1057,23 @@ class DIKMeans(
         return fingerprint_of(parameters, self.image_shape_, dataset)
 
     def _partial_labels(
-        self, y: ArrayLike | None, dataset: Dataset, strength: float
+        self, y: ArrayLike | None, n_images: int, strength: float
     ) -> PartialLabels | None:
         """The labels of a fit, checked."""
         if not strength > 0:
             raise InvalidParameterError("label_strength", strength, "a number above 0")
-        labels = parse_labels(y, len(dataset), self.n_clusters, strength)
-        if labels is not None and not dataset.workers.in_memory:
-            raise ValueError("Partial labels (y) need images in memory: pass X as one array.")
-        return labels
+        return parse_labels(y, n_images, self.n_clusters, strength)
+
+    def _check_labels_fit_into_memory(self, X: Any, y: ArrayLike | None) -> None:
+        """Refuse labels of images that are read in pieces, before any is read."""
+        if y is None or not is_read_in_pieces(X):
+            return
+        if parse_labels(y, len(np.asarray(y, dtype=object)), self.n_clusters) is not None:
+            raise ValueError(
+                "y has labels for some of the images, but X is not in memory: partial labels can "
+                "only be used with images in memory. Pass X as one array if it fits; or fit a part "
+                "of the images with their labels, and use `predict` for the rest."
+            )
 
     # -- images --------------------------------------------------------------------------------
 
@@ -1200,6 +1224,7 @@ class DIKMeans(
         self.measure_ = self.measure_for(self.preprocessing_)
         self._n_features_out = self.n_clusters
         self.cluster_ids_ = tuple(f"c{k}" for k in range(self.n_clusters))
+        self.cluster_surcharges_ = np.zeros(self.n_clusters)
         self.decided_ = np.full(len(self.labels_), FREE)
         names: list[str | None] = [None] * self.n_clusters
         if labels is not None and result.class_clusters is not None:

@@ -4,8 +4,8 @@ Tensors: ``prototypes`` (M, rows, columns[, channels]), ``prototype_clusters`` (
 ``prototype_weights`` (M,), ``init_centers`` (K, rows, columns[, channels]), the assignment of the
 training images ``assignment.*`` and what a person has decided about them ``decided`` (N,), the rule
 for outliers ``outlier_centers`` and ``outlier_spreads`` (K,), what preprocessing has learned
-``preprocessing.*``, where a deformation prior was learned ``deformation_precision``, and where the
-first centroids were given ``init``. The JSON header has format, version, parameters, and the fitted
+``preprocessing.*``, where a deformation prior was learned ``deformation_precision``, where clusters
+were given weights ``cluster_surcharges`` (K,), and where the first centroids were given ``init``. The JSON header has format, version, parameters, and the fitted
 values that are not arrays. The device of the solver is not kept: a model fitted on a GPU is read
 where there is none.
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dikmeans._typing import JSON, Array, ImageShape, IntArray, PathLike
+from dikmeans._typing import JSON, Array, FloatArray, ImageShape, IntArray, PathLike
 from dikmeans.checkpoint.folder import WRONG_CONTENT
 from dikmeans.errors import DikmeansError
 from dikmeans.images import check_image_shape
@@ -54,7 +54,12 @@ _TENSORS = {
     "outlier_spreads",
     *(_ASSIGNMENT + field for field in Assignment._fields if field != "warps"),
 }
-_OPTIONAL_TENSORS = {"init", "deformation_precision", _ASSIGNMENT + "warps"}
+_OPTIONAL_TENSORS = {
+    "init",
+    "deformation_precision",
+    "cluster_surcharges",
+    _ASSIGNMENT + "warps",
+}
 _HEADER = {"format", "version", "dikmeans", "parameters", "fitted", "feature_names_in"}
 _FITTED = {
     "image_shape",
@@ -153,6 +158,8 @@ def save_model(model: DIKMeans, path: PathLike) -> None:
             tensors[_ASSIGNMENT + field] = column
     if model.deformation_precision_ is not None:
         tensors["deformation_precision"] = model.deformation_precision_
+    if model.cluster_surcharges_.any():
+        tensors["cluster_surcharges"] = model.cluster_surcharges_
     if not isinstance(model.init, str):
         tensors["init"] = np.asarray(model.init, dtype=np.float64)
     numbers: dict[str, float] = {}
@@ -265,6 +272,7 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model.labels_ = model.assignment_.labels
     model.decided_ = _read_decided(tensors["decided"], len(model.labels_), model.n_clusters)
     model.outlier_rule_ = _read_outlier_rule(tensors, fitted, model.n_clusters)
+    model.cluster_surcharges_ = _read_surcharges(tensors, model.n_clusters)
     model.cluster_names_ = _read_texts(fitted["cluster_names"], model.n_clusters, "cluster_names")
     ids = _read_texts(fitted["cluster_ids"], model.n_clusters, "cluster_ids")
     model.cluster_ids_ = tuple(text for text in ids if text is not None)
@@ -306,6 +314,14 @@ def _read_outlier_rule(tensors: dict[str, Array], fitted: JSON, n_clusters: int)
         raise ValueError("outlier_spreads should be positive")
     threshold = fitted["outlier_threshold"]
     return OutlierRule(centers, spreads, math.inf if threshold is None else float(threshold))
+
+
+def _read_surcharges(tensors: dict[str, Array], n_clusters: int) -> FloatArray:
+    surcharges = tensors.get("cluster_surcharges", np.zeros(n_clusters))
+    is_whole = surcharges.shape == (n_clusters,) and _are_pixels(surcharges)
+    if not is_whole or (surcharges < 0).any():
+        raise ValueError(f"cluster_surcharges should be {n_clusters} numbers of at least 0")
+    return surcharges
 
 
 def _read_texts(texts: object, n: int, what: str) -> tuple[str | None, ...]:

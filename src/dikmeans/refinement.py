@@ -3,7 +3,7 @@
 The fit goes on from the corrected state. Every cluster keeps the prototypes that the corrections
 leave it; a cluster that is made of chosen images gets prototypes of theirs. Then a few iterations
 of Lloyd's algorithm move the prototypes: an image belongs to the cluster of its cheapest prototype,
-unless a person has said where it belongs. Nothing is searched for: no swaps, no other number of
+unless a person has said where it belongs, or that it belongs to or apart from others. Nothing is searched for: no swaps, no other number of
 clusters than the corrections say. The deformation priors stay; clusters that are merged share the
 mean of theirs.
 """
@@ -32,12 +32,14 @@ from dikmeans.kmeans.centroid_update import weight_per_cluster
 from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.guidance import FREE, REJECTED, Guidance
 from dikmeans.kmeans.history import History, IterationRecord
+from dikmeans.kmeans.links import LinkError, Links
 from dikmeans.kmeans.lloyd import OUT_OF_ITERATIONS, descend
 from dikmeans.kmeans.outliers import cutoff_for, learn_rule
 from dikmeans.kmeans.pose import to_mean_pose
 from dikmeans.kmeans.prototypes import DIVISION_ITERATIONS, DIVISION_TOL, prototype_rule
 from dikmeans.kmeans.seeding import measure_plus_plus
 from dikmeans.kmeans.shard import Assignment
+from dikmeans.parallel.cancel import IsCancelled, cancellable
 from dikmeans.registration.measure import Measure
 
 PHASE = "refinement"
@@ -50,10 +52,6 @@ TYPICAL_SCORE = 0.0
 
 class RefinementError(DikmeansError, ValueError):
     """Corrections that do not fit the model or the images."""
-
-
-class RefinementCancelled(DikmeansError):  # noqa: N818 -- not an error
-    """Whoever hears of the progress has asked to stop; nothing was changed."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,16 @@ class Corrections:
         Images that must not be in some clusters.
     rejected : frozenset of int
         Images that belong to no cluster.
+    must_link, cannot_link : tuples of (int, int)
+        Pairs of images that must be in the same cluster, or must not, whichever it is. They are
+        assigned jointly, at the least total cost, and are never outliers. Links hold for this
+        refinement; they are not kept in the model.
+    weights : tuple of float or None
+        How readily clusters take images: an image goes to the cluster with the lowest
+        ``cost - temperature_ * log(weight)``, where `temperature_` is that of the model before. So
+        memberships are multiplied by the weights: with weights 1 and 3, an image that fits both
+        clusters alike goes to the second one, and belongs to it with 75 %. Only ratios count; they
+        hold for `predict` too. By default all are alike.
     fixed : frozenset of int
         Clusters whose prototypes stay as they are.
     ids, names : tuples
@@ -82,6 +90,9 @@ class Corrections:
     pinned: Mapping[int, int] = field(default_factory=dict)
     forbidden: Mapping[int, frozenset[int]] = field(default_factory=dict)
     rejected: frozenset[int] = frozenset()
+    must_link: tuple[tuple[int, int], ...] = ()
+    cannot_link: tuple[tuple[int, int], ...] = ()
+    weights: tuple[float, ...] | None = None
     fixed: frozenset[int] = frozenset()
     ids: tuple[str, ...] | None = None
     names: tuple[str | None, ...] | None = None
@@ -90,12 +101,26 @@ class Corrections:
     def none(cls, model: DIKMeans) -> Corrections:
         """Every cluster with its prototypes, and what was decided before."""
         owners, decided = model.prototype_clusters_, model.decided_
+        surcharges, temperature = model.cluster_surcharges_, model.temperature_
+        weights = np.exp(-surcharges / temperature) if surcharges.any() and temperature else None
         return cls(
             tuple(tuple(np.flatnonzero(owners == k).tolist()) for k in range(model.n_clusters)),
             pinned={int(i): int(decided[i]) for i in np.flatnonzero(decided >= 0)},
             rejected=frozenset(np.flatnonzero(decided == REJECTED).tolist()),
+            weights=None if weights is None else tuple(weights.tolist()),
             ids=model.cluster_ids_,
             names=model.cluster_names_,
+        )
+
+    def guidance(self, of_clusters: FloatArray | None = None) -> Guidance | None:
+        """The same as surcharges; `LinkError` if images are linked both ways."""
+        links = Links.build(self.must_link, self.cannot_link)
+        return Guidance.build(
+            len(self.clusters),
+            self.pinned,
+            self.forbidden,
+            links=links,
+            of_clusters=of_clusters,
         )
 
 
@@ -119,8 +144,8 @@ class Iteration(NamedTuple):
     moved: int
 
 
-RefinementSink: TypeAlias = Callable[[Iteration], bool | None]
-"""Hears of every iteration; returns True to cancel the refinement."""
+RefinementSink: TypeAlias = Callable[[Iteration], None]
+"""Hears of every iteration."""
 
 
 class Resistance(NamedTuple):
@@ -152,6 +177,7 @@ def refine(
     sample_weight: ArrayLike | None = None,
     max_iter: int = MAX_ITERATIONS,
     progress: RefinementSink | None = None,
+    is_cancelled: IsCancelled | None = None,
 ) -> DIKMeans:
     """A new model, fitted from the corrected state of another; that one is left as it is.
 
@@ -166,14 +192,18 @@ def refine(
     max_iter : int, default=10
         Iterations, at most.
     progress : callable, optional
-        Called after every iteration; returns True to cancel.
+        Called after every iteration.
+    is_cancelled : callable, optional
+        Asked all the time, from any thread: once it returns True, the refinement ends within the
+        time that a few dozen images take.
 
     Raises
     ------
     RefinementError
-        The corrections name images, prototypes or clusters that do not exist.
-    RefinementCancelled
-        `progress` has asked for it.
+        The corrections name images, prototypes or clusters that do not exist, or contradict each
+        other.
+    Cancelled
+        `is_cancelled` has asked for it.
 
     Examples
     --------
@@ -192,10 +222,11 @@ def refine(
     check_corrections(corrections, n, len(model.prototypes_))
     weights = check_weights(sample_weight, n)
     weights[list(corrections.rejected)] = 0.0
-    images = Dataset.in_memory(model.preprocess(X), weights, model.n_jobs)
-    start = _corrected_start(model, images, corrections)
-    refit = _Refit(model, corrections, start, images)
-    return refit.result(*refit.descend(max_iter, progress))
+    with cancellable(is_cancelled):
+        images = Dataset.in_memory(model.preprocess(X), weights, model.n_jobs)
+        start = _corrected_start(model, images, corrections)
+        refit = _Refit(model, corrections, start, images)
+        return refit.result(*refit.descend(max_iter, progress))
 
 
 def check_corrections(corrections: Corrections, n_images: int, n_prototypes: int) -> None:
@@ -203,7 +234,8 @@ def check_corrections(corrections: Corrections, n_images: int, n_prototypes: int
     n_clusters = len(corrections.clusters)
     if not n_clusters:
         raise RefinementError("There must be a cluster left.")
-    images = {*corrections.pinned, *corrections.forbidden, *corrections.rejected}
+    linked = {image for pair in _pairs(corrections) for image in pair}
+    images = {*corrections.pinned, *corrections.forbidden, *corrections.rejected, *linked}
     _refuse(images, n_images, "image")
     named = [prototype for prototypes in corrections.clusters for prototype in prototypes]
     _refuse(set(named), n_prototypes, "prototype")
@@ -220,6 +252,44 @@ def check_corrections(corrections: Corrections, n_images: int, n_prototypes: int
     for cluster, prototypes in enumerate(corrections.clusters):
         if not prototypes and cluster not in corrections.pinned.values():
             raise RefinementError(f"Cluster {cluster} has neither prototypes nor pinned images.")
+    _check_links(corrections, linked)
+    _check_cluster_weights(corrections)
+
+
+def _pairs(corrections: Corrections) -> list[tuple[int, int]]:
+    pairs = [*corrections.must_link, *corrections.cannot_link]
+    odd = [pair for pair in pairs if len(pair) != 2]
+    if odd:
+        raise RefinementError(f"A link is between two images: {odd[0]} names {len(odd[0])}.")
+    return pairs
+
+
+def _check_links(corrections: Corrections, linked: set[int]) -> None:
+    outside = sorted(corrections.rejected & linked)
+    if outside:
+        raise RefinementError(
+            f"Image {outside[0]} is rejected, so it cannot be linked to another: it has no cluster."
+        )
+    try:
+        guidance = corrections.guidance()
+        if guidance is not None:  # whether there is any way at all, whatever it costs
+            guidance.linked(guidance.surcharges, np.arange(len(corrections.clusters)))
+    except LinkError as error:
+        raise RefinementError(f"{error} Take a link, a pin or a ban of theirs back.") from error
+
+
+def _check_cluster_weights(corrections: Corrections) -> None:
+    weights, n_clusters = corrections.weights, len(corrections.clusters)
+    if weights is None:
+        return
+    if len(weights) != n_clusters:
+        raise RefinementError(f"There are {len(weights)} weights for {n_clusters} clusters.")
+    for cluster, weight in enumerate(weights):
+        if not (weight > 0 and np.isfinite(weight)):
+            raise RefinementError(
+                f"The weight of cluster {cluster} is {weight}: it should be above 0. To let no "
+                "more images in, give it a small one."
+            )
 
 
 def _refuse(numbers: set[int], count: int, what: str) -> None:
@@ -300,21 +370,19 @@ class _Refit:
         spec = replace(model.measure_, solver=model.solver)
         self._measure: Measure = spec.build(model.image_shape_, precision)
         self._fixed = np.isin(start.clusters, list(corrections.fixed))
-
-    def _guidance(self, clusters: IntArray) -> Guidance | None:
-        """Surcharges for units that belong to `clusters`."""
-        corrections = self._corrections
-        by_cluster = Guidance.build(
-            len(corrections.clusters), corrections.pinned, corrections.forbidden
-        )
-        if by_cluster is None:
-            return None
-        return by_cluster._replace(surcharges=by_cluster.surcharges[:, clusters])
+        weights = corrections.weights
+        n_clusters = len(corrections.clusters)
+        self._surcharges = np.zeros(n_clusters)
+        if weights is not None:
+            self._surcharges = model.temperature_ * np.log(max(weights) / np.array(weights))
+        guidance = corrections.guidance(None if weights is None else self._surcharges)
+        # prototypes are what is moved, but people speak of clusters
+        self._guidance = None if guidance is None else guidance._replace(columns=start.clusters)
 
     def descend(self, max_iter: int, progress: RefinementSink | None) -> tuple[FloatArray, History]:
         """Move the prototypes; returns them with the history."""
         measure, records = self._measure, []
-        images = self._images.cast(measure.dtype).guided(self._guidance(self._start.clusters))
+        images = self._images.cast(measure.dtype).guided(self._guidance)
         clustering = images.assign(measure, self._start.pictures.astype(measure.dtype))
         cutoff = cutoff_for(self._model.outliers, images.own_costs(clustering), images.weights)
         images = images.trimmed(cutoff)
@@ -327,8 +395,8 @@ class _Refit:
             n_moved, inertia = clustering.summary.moved, clustering.inertia
             seconds = time.perf_counter() - clock
             records.append(IterationRecord(PHASE, inertia, len(images), n_moved, seconds))
-            if progress is not None and progress(Iteration(number, max_iter, inertia, n_moved)):
-                raise RefinementCancelled("The refinement was cancelled; nothing was changed.")
+            if progress is not None:
+                progress(Iteration(number, max_iter, inertia, n_moved))
             if before.inertia - inertia <= TOLERANCE * before.inertia:
                 stopped = "converged"
                 break
@@ -337,10 +405,9 @@ class _Refit:
     def result(self, pictures: FloatArray, history: History) -> DIKMeans:
         """The refined model, every image assigned from a cold start."""
         start, corrections, images = self._start, self._corrections, self._images
-        n_clusters = len(corrections.clusters)
         pictures = pictures.astype(images.dtype)
-        guided = images.guided(self._guidance(np.arange(n_clusters)))
-        assignment = guided.evaluate(self._measure, pictures, start.clusters)
+        guided = images.guided(self._guidance)
+        assignment = guided.evaluate(self._measure, pictures, start.clusters, self._surcharges)
         pictures, clusters, assignment = _without_empty(pictures, start.clusters, assignment)
         decided = np.full(len(images), FREE)
         decided[list(corrections.pinned)] = list(corrections.pinned.values())
@@ -365,6 +432,8 @@ class _Refit:
         rule = rule._replace(threshold=former.outlier_rule_.threshold)
         outliers = rule.are_outliers(assignment.costs, assignment.labels)
         outliers = np.where(decided == FREE, outliers, decided == REJECTED)
+        linked = [*corrections.must_link, *corrections.cannot_link]
+        outliers[np.array(linked, dtype=np.int64).ravel()] = False
         assignment = assignment.without(outliers)
         counted = np.where(outliers, 0.0, 1.0 if weights is None else weights)
         _, first = np.unique(self._start.clusters, return_index=True)
@@ -377,6 +446,7 @@ class _Refit:
             "assignment_": assignment,
             "labels_": assignment.labels,
             "outlier_rule_": rule,
+            "cluster_surcharges_": self._surcharges,
             "decided_": decided,
             "cluster_ids_": _texts(corrections.ids, former.cluster_ids_, n_clusters),
             "cluster_names_": corrections.names or (None,) * n_clusters,

@@ -54,7 +54,9 @@ def test_a_refined_run_honors_the_edits_and_the_run_stays_as_it_is(fitted, edits
     assert content_of(run.path) == before
     again = invoke("refine", tmp_path / "refined", "-o", tmp_path / "again", "-q")
     assert again.exit_code == 0, again.output
-    assert {row.file: row.cluster for row in open_run(tmp_path / "again").labels}["7.png"] == -1
+    again = open_run(tmp_path / "again")
+    assert {row.file: row.cluster for row in again.labels}["7.png"] == -1
+    assert edited_state(again).clusters[1].notes == ("look again",)  # two refinements later
 
 
 def test_merges_and_splits_change_the_number_of_clusters(fitted, edits, tmp_path):

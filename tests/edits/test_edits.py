@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -155,3 +158,58 @@ def test_json_of_something_else_is_refused_in_words(record, words):
 
 def test_every_kind_is_registered_under_its_name():
     assert set(EDITS) == {"rename", "merge", "split", "move", "reject", "pin", "note"}
+
+
+def made_again(edit, before, elsewhere):
+    """An edit of one state, made in another."""
+    for carried in edit.carried(before):
+        elsewhere = carried.apply(elsewhere)
+    return elsewhere
+
+
+def refitted():
+    """The small state as a re-fit may leave it: other prototypes, every fifth image elsewhere."""
+    state = small_state()
+    labels = state.labels.copy()
+    labels[::5] = (labels[::5] + 1) % 4
+    return replace(state, labels=labels, nearest=7 - state.nearest)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Pin((FILES[5], FILES[6], FILES[10])),
+        Split("c1", prototypes=(1,), name="crossed", new="x"),
+        Split("c0", files=(FILES[0], FILES[3]), new="x"),
+        Move((FILES[1],), "c3"),
+        Merge(("c0",), "c2"),
+        Rename("c2", "two"),
+        Reject((FILES[20],)),
+    ],
+)
+def test_an_edit_made_again_in_a_refitted_run_puts_the_same_pictures_in_the_same_clusters(edit):
+    before = small_state()
+    wanted, made = edit.apply(before), made_again(edit, before, refitted())
+    assert [(c.id, c.name) for c in made.clusters] == [(c.id, c.name) for c in wanted.clusters]
+    chosen = np.flatnonzero(wanted.decided)
+    if isinstance(edit, Split):
+        chosen = np.flatnonzero(wanted.labels == wanted.place_of("x"))
+        assert (made.labels == made.place_of("x")).sum() == len(chosen)
+    expected, found = cluster_names_of(wanted), cluster_names_of(made)
+    assert [found[n] for n in chosen] == [expected[n] for n in chosen]
+    assert made.decided[chosen].all()
+
+
+def test_a_pinned_outlier_stays_one_in_a_refitted_run():
+    before = Reject((FILES[2],)).apply(small_state())
+    made = made_again(Pin((FILES[2],)), before, refitted())
+    assert made.labels[2] == -1
+
+
+def test_notes_are_read_as_they_were_written():
+    state = Note("look again", cluster="c1").apply(small_state())
+    state = Note("torn\n\u00e9", files=(FILES[3], FILES[4])).apply(state)
+    written = json.loads(json.dumps(state.notes_as_json()))
+    assert as_values(small_state().with_notes(written)) == as_values(state)
+    with pytest.raises(ValueError, match="not in the run"):
+        small_state().with_notes({"clusters": {}, "files": [["gone.png", "x"]]})

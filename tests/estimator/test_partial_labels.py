@@ -95,8 +95,12 @@ def test_labels_need_images_in_memory(letters, tmp_path):
     X, y = letters
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    with pytest.raises(ValueError, match="images in memory"):
+    with pytest.raises(ValueError, match=r"only be used with images in memory.*`predict`"):
         quick(n_clusters=3).fit(mapped, some_labels(y, 0))
+    pieces = iter([X[:30], X[30:]])
+    with pytest.raises(ValueError, match="images in memory"):
+        quick(n_clusters=3).fit(pieces, some_labels(y, 0))
+    assert len(list(pieces)) == 2  # none was read in vain
 
 
 def test_a_checkpoint_continues_with_the_same_labels_only(letters, tmp_path):

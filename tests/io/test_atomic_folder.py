@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
 from dikmeans.io import atomic
-from dikmeans.io.atomic import atomic_folder, check_can_make
+from dikmeans.io.atomic import atomic_folder, check_can_make, remove_leftovers
 
 
 def fill(folder, text: str) -> None:
@@ -89,3 +91,44 @@ def test_whether_a_folder_can_be_made_is_known_beforehand(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         check_can_make(tmp_path / "file" / "place")
+
+
+FILL_AND_WAIT = """
+import sys, time
+from pathlib import Path
+from dikmeans.io.atomic import atomic_folder
+with atomic_folder(Path(sys.argv[1])) as folder:
+    (folder / "half").write_bytes(b"half")
+    print("filling", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked there")
+def test_what_a_killed_program_leaves_is_removed_but_not_what_is_being_filled(tmp_path):
+    program = subprocess.Popen(
+        [sys.executable, "-c", FILL_AND_WAIT, str(tmp_path / "place")], stdout=subprocess.PIPE
+    )
+    assert program.stdout.readline() == b"filling\n"
+    (begun,) = tmp_path.iterdir()
+    foreign = tmp_path / ".other.0123456789abcdef.part"
+    foreign.mkdir()
+    try:
+        assert remove_leftovers(tmp_path, lambda name: name == "place") == []
+        with atomic_folder(tmp_path / "place") as folder:  # another one, at the same time
+            (folder / "whole").write_bytes(b"whole")
+        assert (begun / "half").exists()
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+    assert remove_leftovers(tmp_path, lambda name: name == "place") == [begun]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [foreign.name, "place"]
+
+
+def test_the_next_folder_for_the_same_place_removes_leftovers(tmp_path):
+    (tmp_path / ".place.0123456789abcdef.part").mkdir()
+    (tmp_path / ".place.notes.part").mkdir()  # not ours
+    with atomic_folder(tmp_path / "place"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".place.notes.part", "place"]

@@ -241,6 +241,8 @@ def test_arrays_that_do_not_belong_are_refused(path):
         {"decided": tensors["decided"][1:].copy()},
         {"outlier_centers": tensors["outlier_centers"] + np.nan},
         {"outlier_spreads": 0 * tensors["outlier_spreads"]},
+        {"cluster_surcharges": np.zeros(1)},
+        {"cluster_surcharges": -np.ones_like(tensors["outlier_centers"])},
         {"extra": np.zeros(2)},
     ):
         write_tensor_file(path, FORMAT, VERSION, header, {**tensors, **change})

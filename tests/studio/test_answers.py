@@ -13,10 +13,12 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from dikmeans.cli import app
-from dikmeans.runs import open_run
+from dikmeans.edits import EditError, Rename, edited_state
+from dikmeans.runs import open_run, run_folder
 from dikmeans.studio.api import make_app
 from dikmeans.studio.exports import TableError, read_table
 from dikmeans.studio.gate import Gate
+from dikmeans.studio.refit import Refit
 from dikmeans.studio.studio import open_studio
 from tests.studio.client import TestClient
 
@@ -129,6 +131,8 @@ def test_the_table_has_the_edits_and_the_columns_of_the_user(client, studio):
     names = studio.session.images.names
     edit(client, {"kind": "rename", "cluster": "c1", "name": "=cmd()"})
     edit(client, {"kind": "reject", "pictures": [4]})
+    edit(client, {"kind": "note", "pictures": [4, 5], "text": "torn"})
+    edit(client, {"kind": "note", "pictures": [5], "text": "look again"})
     table = "id,file,year\n" + "".join(
         f"{i},{Path(n).stem},{1800 + i}\n" for i, n in enumerate(names)
     )
@@ -138,6 +142,7 @@ def test_the_table_has_the_edits_and_the_columns_of_the_user(client, studio):
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["year"] for row in rows] == [str(1800 + i) for i in range(100)]
     assert rows[4]["name"] == "outliers"
+    assert [row["notes"] for row in rows[3:6]] == ["", "torn", "torn; look again"]
     named = np.flatnonzero(studio.session.model.labels_ == 1)
     named = named[named != 4]
     assert {rows[n]["name"] for n in named} == {"'=cmd()"}  # no formula for a spreadsheet
@@ -214,3 +219,95 @@ def test_a_folder_of_pictures_is_fitted_first_and_only_once(start_program, fitte
     written = (tmp_path / "photos-run" / "run.json").read_bytes()
     assert start_program(photos).stop() == 0
     assert (tmp_path / "photos-run" / "run.json").read_bytes() == written
+
+
+def wait_for_refit(studio):
+    studio.refit.wait()
+    assert studio.refit.status["phase"] == "done", studio.refit.status
+
+
+def test_edits_made_during_a_refit_are_made_in_the_refitted_run_too(client, studio, run):
+    edit(client, {"kind": "rename", "cluster": "c0", "name": "before"})
+    edit(client, {"kind": "note", "cluster": "c0", "text": "written before"})
+    first, second, third = numbers(client, "group=c1&sort=worst&limit=3")
+    assert client.post("/api/refit").status_code == 200
+    assert client.post("/api/undo").status_code == 409  # it is part of the re-fit
+    edit(client, {"kind": "move", "pictures": [first], "to": "c2"})
+    edit(client, {"kind": "pin", "pictures": [second]}, {"kind": "reject", "pictures": [third]})
+    edit(client, {"kind": "split", "cluster": "c3", "prototypes": [1], "name": "part"})
+    edit(client, {"kind": "rename", "cluster": "c2", "name": "meanwhile"})
+    assert client.post("/api/undo").status_code == 200
+    before = client.get("/api/state").json()
+    assert before["nLaterEdits"] == 4
+    part = {p["number"] for p in members_of(client, before, "part")}
+    wait_for_refit(studio)
+    state = client.post("/api/refit/keep").json()
+    assert state["notCarried"] == []
+    names = {cluster["id"]: cluster["name"] for cluster in state["clusters"]}
+    assert (names["c0"], names["c2"]) == ("before", None)
+    assert state["clusters"][0]["notes"] == ["written before"]
+    clusters = [client.get(f"/api/pictures/{n}").json()["cluster"] for n in (first, second, third)]
+    assert clusters == ["c2", "c1", None]
+    assert {p["number"] for p in members_of(client, state, "part")} == part
+    kept = open_run(run.parent / "run-2")
+    assert len(edited_state(kept).clusters) == 5  # on the disk, in the journal of the new run
+    assert client.post("/api/redo").status_code == 409
+
+
+def members_of(client, state, name):
+    (identity,) = [c["id"] for c in state["clusters"] if c["name"] == name]
+    return client.get(f"/api/members?group={identity}&limit=500").json()["pictures"]
+
+
+def test_an_edit_that_cannot_be_made_in_the_refitted_run_is_named(client, studio, monkeypatch):
+    assert client.post("/api/refit").status_code == 200
+    edit(client, {"kind": "rename", "cluster": "c2", "name": "two"})
+    wait_for_refit(studio)
+
+    def gone(edit, before):
+        raise EditError("There is no cluster 'c2'.")
+
+    monkeypatch.setattr(Rename, "carried", gone)
+    state = client.post("/api/refit/keep").json()
+    assert state["notCarried"] == ["rename: There is no cluster 'c2'."]
+    assert state["run"] == "run-2"
+
+
+def test_a_cancelled_refit_stops_within_an_iteration_and_leaves_nothing(client, studio, run):
+    edit(client, {"kind": "rename", "cluster": "c0", "name": "kept"})
+    # cancelled before it has begun: the first part of the first alignment is not computed
+    studio.refit = Refit(studio.session, lambda status: None)
+    studio.refit.cancel()
+    studio.refit.start()
+    studio.refit.wait()
+    assert studio.refit.status == {"phase": "cancelled"}
+    assert sorted(path.name for path in run.parent.iterdir()) == ["run"]
+    assert client.get("/api/state").json()["clusters"][0]["name"] == "kept"
+    assert client.post("/api/undo").status_code == 200
+
+
+def test_a_refit_cancelled_while_it_is_written_leaves_nothing(studio, run, monkeypatch):
+    refit = Refit(studio.session, lambda status: None)
+    write = run_folder._write_centroids
+
+    def cancel_then_write(*arguments):
+        refit.cancel()
+        assert list(run.parent.glob(".run-2.*.part"))
+        write(*arguments)
+
+    monkeypatch.setattr(run_folder, "_write_centroids", cancel_then_write)
+    refit.start()
+    refit.wait()
+    assert refit.status == {"phase": "cancelled"}
+    assert sorted(path.name for path in run.parent.iterdir()) == ["run"]
+
+
+def test_what_a_killed_refit_has_left_is_removed_at_the_next_start(start_program, run, tmp_path):
+    leftover = tmp_path / ".run-2.0123456789abcdef.part"
+    leftover.mkdir()
+    (leftover / "model.safetensors").write_bytes(b"half")
+    (tmp_path / ".walks-2.0123456789abcdef.part").mkdir()  # of another run
+    assert start_program(run).stop() == 0
+    assert "left by a re-fit that was killed, was removed" in (tmp_path / "log.txt").read_text()
+    left = sorted(path.name for path in tmp_path.iterdir() if path.is_dir())
+    assert left == [".walks-2.0123456789abcdef.part", "run"]

@@ -292,9 +292,15 @@ def test_refit_compare_keep_and_export(page, run, chromium, tmp_path):
         size = (refined.model.labels_ == k).sum()
         assert f"after: {size}" in after[identity].splitlines()
 
+    # edited while the re-fit waits to be kept: it is made in the new run, and can be undone there
+    page.js("edit([{kind: 'rename', cluster: 'c2', name: 'later'}])")
+    page.edits(3)
+    wait_for(lambda: "1 edit made since it began" in page.one("main").text)
     page.click("#keep")
     wait_for(lambda: page.state["run"] == "run-2")
-    assert page.state["nEdits"] == 0
+    assert [c["name"] for c in page.state["clusters"]] == [None, "mine", "later", None]
+    page.click("#undo")
+    page.edits(0)
     assert [c["name"] for c in page.state["clusters"]] == [None, "mine", None, None]
     assert refined.model.cluster_ids_[refined.model.labels_[number]] == "c1"
     assert len(on_disk(run).clusters) == 4  # the run it came from keeps its edits
@@ -327,15 +333,42 @@ def test_refit_compare_keep_and_export(page, run, chromium, tmp_path):
     assert "mine" in (run.parent / "run-2" / "report.html").read_text()
 
 
+def test_notes_on_clusters_and_pictures_are_written_and_kept(page, run, program):
+    from selenium.webdriver.common.keys import Keys
+
+    page.go("cluster/c1", "#note")
+    page.one("#note").send_keys("<i>look</i> again", Keys.ENTER)
+    page.edits(1)
+    wait_for(lambda: [e.text for e in page.all(".notes li")] == ["<i>look</i> again"])
+    page.go("picture/7", "#note")
+    page.one("#note").send_keys("torn", Keys.SHIFT, Keys.ENTER, Keys.NULL, "at the top")
+    # another tab edits meanwhile: what is being typed is not lost
+    page.js("fetch('/api/edits', {method: 'POST', headers: {'content-type': 'application/json'},"
+            "body: JSON.stringify({edits: [{kind: 'rename', cluster: 'c0', name: 'x'}]})})")
+    page.edits(2)
+    wait_for(lambda: page.all("#note") and page.js("return byId('note').value") == "torn\nat the top")
+    page.click("#add-note")
+    page.edits(3)
+    wait_for(lambda: [e.text for e in page.all(".notes li")] == ["torn\nat the top"])
+    state, names = on_disk(run), open_run(run).names
+    assert state.clusters[1].notes == ("<i>look</i> again",)
+    assert state.notes == ((names[7], "torn\nat the top"),)
+    page.click("#undo")
+    page.edits(2)
+    wait_for(lambda: page.all("#note") and not page.all(".notes li"))
+    assert on_disk(run).notes == ()
+    page.go("overview", ".card")
+    page.click(".card[data-cluster='c1'] img")
+    wait_for(lambda: [e.text for e in page.all(".notes li")] == ["<i>look</i> again"])
+
+
 def test_a_refit_is_cancelled_and_a_finished_one_discarded_without_a_trace(page, run):
+    page.js("post('/api/refit').then(() => cancelRefit())")  # at once: it cannot be over yet
+    wait_for(lambda: (page.state["refit"] or {}).get("phase") == "cancelled", 120)
+    wait_for(lambda: not page.one("#progress").is_displayed())
+    assert sorted(p.name for p in run.parent.iterdir() if p.is_dir()) == ["run"]
     page.click("#refit")
-    wait_for(lambda: (page.state["refit"] or {}).get("phase") == "running")
-    page.click("#cancel")
-    wait_for(lambda: page.state["refit"]["phase"] in ("cancelled", "done"), 120)
-    if page.state["refit"]["phase"] == "cancelled":  # it may have been over before the click
-        assert sorted(p.name for p in run.parent.iterdir() if p.is_dir()) == ["run"]
-        page.click("#refit")
-        wait_for(lambda: page.state["refit"]["phase"] == "done", 120)
+    wait_for(lambda: page.state["refit"]["phase"] == "done", 120)
     page.click("#discard")
     wait_for(lambda: page.state["refit"] is None)
     assert sorted(p.name for p in run.parent.iterdir() if p.is_dir()) == ["run"]

@@ -47,9 +47,9 @@ def studio(
     with errors_explained(), warnings_as_notes():
         _require_studio()
         from dikmeans.studio import open_studio, serve
+        from dikmeans.studio.refit import remove_unfinished
 
         place = _fitted(run, clusters, quiet=quiet)
-
         _name_refined(place)
 
         def opened(address: str) -> None:
@@ -59,6 +59,8 @@ def studio(
                 webbrowser.open(address)
 
         opened_studio = open_studio(place, moved_to)
+        for leftover in remove_unfinished(place):
+            say(f"note: {printable(leftover.name)}, left by a re-fit that was killed, was removed.")
         try:
             with contextlib.suppress(KeyboardInterrupt):  # the way to stop it, not an error
                 serve(opened_studio, port, opened)

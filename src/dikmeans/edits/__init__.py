@@ -20,6 +20,7 @@ from dikmeans.edits.refine_run import (
     compare,
     edited_state,
     refine_run,
+    unedited_state,
 )
 from dikmeans.edits.state import EditedCluster, EditedState, EditError
 
@@ -48,4 +49,5 @@ __all__ = [
     "edited_state",
     "read_edits",
     "refine_run",
+    "unedited_state",
 ]

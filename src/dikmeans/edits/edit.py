@@ -33,6 +33,16 @@ class Edit(ABC):
         """With everything that has to be chosen once, so that it can be replayed."""
         return self
 
+    def carried(self, before: EditedState) -> tuple[Edit, ...]:
+        """Edits that mean the same where the clusters have been fitted again.
+
+        Parameters
+        ----------
+        before : EditedState
+            What it was made in: numbers of prototypes, and where pictures were, may differ now.
+        """
+        return (self,)
+
     def to_json(self) -> JSON:
         """As it is kept in files."""
         values = {name: value for name, value in asdict(self).items() if value not in ((), None)}
@@ -115,6 +125,24 @@ class Split(Edit):
             )
         return self._by_prototypes(state) if self.prototypes else self._by_files(state)
 
+    def carried(self, before: EditedState) -> tuple[Edit, ...]:
+        """By the pictures that left, wherever they are now."""
+        files = self.files
+        if self.prototypes:
+            leaving = self._leaving(before)
+            files = tuple(file for file, number in before.files.items() if number in leaving)
+            if not files:
+                raise EditError(f"No picture of {self.cluster!r} was nearest to what was split off.")
+        return Move(files, self.cluster), replace(self, prototypes=(), files=files)
+
+    def _leaving(self, state: EditedState) -> set[int]:
+        """Pictures that go with the prototypes: those that nobody has decided on."""
+        old = state.clusters[state.place_of(self.cluster)]
+        chosen = [old.prototypes[place] for place in self.prototypes]
+        members = state.members_of(self.cluster)
+        nearest = np.isin(state.nearest[members], chosen)
+        return set(members[nearest & ~state.decided[members]].tolist())
+
     def _by_prototypes(self, state: EditedState) -> EditedState:
         place = state.place_of(self.cluster)
         old = state.clusters[place]
@@ -128,8 +156,7 @@ class Split(Edit):
         rest = tuple(p for p in old.prototypes if p not in chosen)
         if not rest:
             raise EditError(f"A split must leave cluster {self.cluster!r} a prototype.")
-        members = state.members_of(self.cluster)
-        leaving = members[np.isin(state.nearest[members], chosen) & ~state.decided[members]]
+        leaving = np.array(sorted(self._leaving(state)), dtype=np.int64)
         state = state.with_cluster(place, replace(old, prototypes=rest))
         state = state.with_new_cluster(self._cluster(chosen))
         return state.with_images(leaving, len(state.clusters) - 1, decided=False)
@@ -190,6 +217,18 @@ class Pin(Edit):
 
     files: tuple[str, ...]
     kind: ClassVar[str] = "pin"
+
+    def carried(self, before: EditedState) -> tuple[Edit, ...]:
+        """They belong where they were when it was said."""
+        ids = [*(cluster.id for cluster in before.clusters), None]  # -1: none
+        files_of: dict[str | None, list[str]] = {}
+        for file in self.files:
+            home = ids[int(before.labels[before.files[file]])]
+            files_of.setdefault(home, []).append(file)
+        return tuple(
+            Reject(tuple(files)) if home is None else Move(tuple(files), home)
+            for home, files in files_of.items()
+        )
 
     def apply(self, state: EditedState) -> EditedState:
         """The images stay where they are."""

@@ -15,8 +15,8 @@ from dikmeans.edits.edit import Edit
 from dikmeans.edits.journal import JOURNAL, Timeline, header_for, read_timeline
 from dikmeans.edits.state import EditedState, EditError
 from dikmeans.estimator import DIKMeans
-from dikmeans.io.atomic import atomic_write
 from dikmeans.kmeans.guidance import FREE
+from dikmeans.parallel.cancel import IsCancelled, cancellable
 from dikmeans.refinement import (
     MAX_ITERATIONS,
     RefinementSink,
@@ -78,6 +78,25 @@ class RefinedRun:
     changes: Changes
 
 
+def unedited_state(run: RunFolder) -> EditedState:
+    """A run before any edit of its own; notes on the runs that it was refined from are kept.
+
+    Raises
+    ------
+    EditError
+        What the refinement has written about its notes is damaged.
+    """
+    state = EditedState.of_model(run.model, run.names)
+    path = run.path / REFINEMENT
+    if not path.exists():
+        return state
+    try:
+        notes = json.loads(path.read_text("ascii")).get("notes")
+        return state if notes is None else state.with_notes(notes)
+    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise EditError(f"{path} is damaged ({error}). Remove it; its notes are lost.") from error
+
+
 def edited_state(run: RunFolder, edits: Iterable[Edit] | None = None) -> EditedState:
     """A run with edits applied; by default those of its journal. Nothing is fitted.
 
@@ -88,7 +107,7 @@ def edited_state(run: RunFolder, edits: Iterable[Edit] | None = None) -> EditedS
     JournalError
         The journal is damaged.
     """
-    start = EditedState.of_model(run.model, [row.file for row in run.labels])
+    start = unedited_state(run)
     if edits is None:
         timeline, _ = read_timeline(run.path / JOURNAL, header_for(start))
         return timeline.replay(start)
@@ -104,6 +123,7 @@ def refine_run(
     replace: bool = False,
     max_iter: int = MAX_ITERATIONS,
     progress: RefinementSink | None = None,
+    is_cancelled: IsCancelled | None = None,
 ) -> RefinedRun:
     """Fit a run again from its edited state, and write the result as a new run.
 
@@ -120,7 +140,9 @@ def refine_run(
         Replace a run that exists already.
     max_iter : int, default=10
     progress : callable, optional
-        Called after every iteration; returns True to cancel: then nothing is written.
+        Called after every iteration.
+    is_cancelled : callable, optional
+        Asked all the time; once it returns True, `Cancelled` is raised and nothing is written.
     """
     opened = run if isinstance(run, RunFolder) else open_run(run)
     if Path(output).expanduser().resolve() == opened.path.resolve():
@@ -129,15 +151,25 @@ def refine_run(
     state = edited_state(opened, edits)
     images = opened.load_images(images_from)
     clock = time.perf_counter()
-    model = refine(
-        opened.model, images.images, state.corrections(), max_iter=max_iter, progress=progress
-    )
-    changes = compare(opened.model, state, model, images.images)
-    seconds = time.perf_counter() - clock
-    written = write_run(output, model, images, opened.source, seconds=seconds, replace=replace)
-    record = {"from": str(opened.path.resolve()), **changes_as_json(changes, images.names, model)}
-    with atomic_write(written.path / REFINEMENT) as stream:
-        stream.write((json.dumps(record, indent=2) + "\n").encode("ascii"))
+    with cancellable(is_cancelled):
+        model = refine(
+            opened.model, images.images, state.corrections(), max_iter=max_iter, progress=progress
+        )
+        changes = compare(opened.model, state, model, images.images)
+        record = {
+            "from": str(opened.path.resolve()),
+            **changes_as_json(changes, images.names, model),
+            "notes": state.notes_as_json(),
+        }
+        written = write_run(
+            output,
+            model,
+            images,
+            opened.source,
+            seconds=time.perf_counter() - clock,
+            replace=replace,
+            refinement=record,
+        )
     return RefinedRun(written, changes)
 
 

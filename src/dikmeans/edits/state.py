@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dikmeans._typing import BoolArray, IntArray
+from dikmeans._typing import JSON, BoolArray, IntArray
 from dikmeans.errors import DikmeansError
 from dikmeans.estimator import DIKMeans
 from dikmeans.kmeans.guidance import FREE, REJECTED
@@ -134,7 +134,21 @@ class EditedState:
             names=tuple(cluster.name for cluster in self.clusters),
         )
 
+    def notes_as_json(self) -> JSON:
+        """All notes, as `with_notes` reads them."""
+        clusters = {cluster.id: list(cluster.notes) for cluster in self.clusters if cluster.notes}
+        return {"clusters": clusters, "files": [list(note) for note in self.notes]}
+
     # -- changing ------------------------------------------------------------------------------
+
+    def with_notes(self, notes: JSON) -> EditedState:
+        """With notes that `notes_as_json` has returned; ValueError for anything else."""
+        by_cluster = {str(key): tuple(map(str, texts)) for key, texts in notes["clusters"].items()}
+        on_files = tuple((str(file), str(text)) for file, text in notes["files"])
+        if any(file not in self.files for file, _ in on_files):
+            raise ValueError("it has notes on pictures that are not in the run")
+        clusters = [replace(c, notes=by_cluster.get(c.id, ())) for c in self.clusters]
+        return replace(self, clusters=tuple(clusters), notes=on_files)
 
     def with_cluster(self, place: int, cluster: EditedCluster) -> EditedState:
         """With another cluster in a place."""

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -101,17 +102,71 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
         There is something at `path` already.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path.parent, lambda name: name == path.name)
     temporary = _beside(path, "part")
     temporary.mkdir()
     try:
-        yield temporary
-        _flush_tree(temporary)
-        _take_place(temporary, path, replace)
-        _flush(path.parent)
+        with _locked(temporary):
+            yield temporary
+            _flush_tree(temporary)
+            _take_place(temporary, path, replace)
+            _flush(path.parent)
     finally:
         shutil.rmtree(
             temporary, ignore_errors=True
         )  # if it has taken its place, what stood there before
+
+
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.part", re.DOTALL)
+
+
+def remove_leftovers(folder: Path, concerns: Callable[[str], bool]) -> list[Path]:
+    """Remove what programs that were killed have left of folders they were filling.
+
+    A folder that a program is still filling is locked, and stays. Where folders cannot be locked
+    (Windows) all of them stay.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        Where to look.
+    concerns : callable
+        Whether leftovers of a folder of that name are to be removed.
+
+    Returns
+    -------
+    removed : list of pathlib.Path
+    """
+    removed = []
+    for entry in sorted(folder.iterdir()):
+        match = _LEFTOVER.fullmatch(entry.name)
+        if not match or not concerns(match["name"]) or entry.is_symlink() or not entry.is_dir():
+            continue
+        with contextlib.suppress(OSError), _locked(entry) as is_ours:
+            if is_ours:
+                shutil.rmtree(entry)
+                removed.append(entry)
+    return removed
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Lock a folder; yields whether it could be. The lock ends with the block or the process."""
+    if sys.platform == "win32":
+        yield False
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        is_ours = True
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # someone else has, or a file system without locks
+            is_ours = False
+        yield is_ours
+    finally:
+        os.close(handle)
 
 
 def check_can_make(path: Path) -> None:

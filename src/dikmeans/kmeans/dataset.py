@@ -288,15 +288,22 @@ class Dataset(AbstractContextManager["Dataset"]):
 
         return move_centroids(measure, clustering.centroids, gather)
 
-    def evaluate(self, measure: Measure, prototypes: FloatArray, clusters: IntArray) -> Assignment:
-        """Assign all images to fixed prototypes, from a cold start."""
-        keep_warps = self.workers.in_memory
+    def evaluate(
+        self,
+        measure: Measure,
+        prototypes: FloatArray,
+        clusters: IntArray,
+        surcharges: FloatArray | None = None,
+    ) -> Assignment:
+        """Assign all images to fixed prototypes, from a cold start.
+
+        `surcharges` (K,) are what clusters cost beyond the measure when the nearest is chosen.
+        """
         shared = self.workers.share(measure), self.workers.share(prototypes)
-        n_jobs = self.workers.n_jobs
+        rest = clusters, surcharges, self.workers.in_memory, self.workers.n_jobs
         return Assignment.join(
             self.workers.fetch(
-                self.workers.call(on_shard.evaluate, shard, *shared, clusters, keep_warps, n_jobs)
-                for shard in self.shards
+                self.workers.call(on_shard.evaluate, shard, *shared, *rest) for shard in self.shards
             )
         )
 

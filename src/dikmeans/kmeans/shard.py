@@ -285,45 +285,49 @@ def evaluate(
     measure: Measure,
     prototypes: FloatArray,
     clusters: IntArray,
+    of_clusters: FloatArray | None,
     keep_warps: bool,
     n_jobs: int | None,
 ) -> Assignment:
     """Assign images to fixed prototypes from a cold start, as `predict` does."""
     images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
+    guidance = shard.guidance
+    toll = 0.0 if of_clusters is None else of_clusters[clusters]
 
     def assign_batch(part: slice) -> Assignment:
-        return _nearest(measure, images[part], bank, clusters, keep_warps)
+        fits = measure.align(images[part], bank, prune=PRUNE_COLD)
+        return _nearest(fits, fits.costs + toll, 0.0, clusters, keep_warps)
 
     assigned = Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
-    if shard.guidance is not None:
-        numbers, surcharges = shard.guidance
-        placed = _nearest(measure, images[numbers], bank, clusters, keep_warps, surcharges)
+    if guidance is not None and len(guidance.numbers):
+        # no pair of theirs is given up as hopeless: where they should be may be just that
+        fits = align_images(measure, images[guidance.numbers], bank, n_jobs=n_jobs)
+        own = guidance.surcharges[:, clusters]
+        own = own + guidance.linked(fits.costs + toll + own, clusters)
+        placed = _nearest(fits, fits.costs + toll, own, clusters, keep_warps)
         columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
         for column, replacement in columns:
             if column is not None:
-                column[numbers] = replacement
+                column[guidance.numbers] = replacement
     return assigned
 
 
 def _nearest(
-    measure: Measure,
-    images: FloatArray,
-    bank: Bank,
+    fits: PairFits,
+    costs: FloatArray,
+    surcharges: FloatArray | float,
     clusters: IntArray,
     keep_warps: bool,
-    surcharges: FloatArray | None = None,
 ) -> Assignment:
-    """The nearest prototypes; with surcharges (n, K), no pair is given up as hopeless."""
-    fits = measure.align(images, bank, prune=PRUNE_COLD if surcharges is None else np.inf)
-    charged = fits.costs if surcharges is None else fits.costs + surcharges[:, clusters]
-    nearest = charged.argmin(axis=1)
-    pairs = np.arange(len(images)), nearest
-    elsewhere = cluster_costs(fits.costs, clusters).copy()
+    """The nearest prototypes by `costs` and surcharges, which do not count in the margins."""
+    nearest = (costs + surcharges).argmin(axis=1)
+    pairs = np.arange(len(costs)), nearest
+    elsewhere = cluster_costs(costs, clusters).copy()
     if elsewhere.shape[1] == 1:
-        margins = np.full(len(images), np.nan)
+        margins = np.full(len(costs), np.nan)
     else:
         elsewhere[pairs[0], clusters[nearest]] = np.inf
-        margins = elsewhere.min(axis=1) - fits.costs[pairs]
+        margins = elsewhere.min(axis=1) - costs[pairs]
     return Assignment(
         clusters[nearest].astype(np.int32),
         nearest.astype(np.int32),

@@ -104,6 +104,7 @@ def absorb(
     clusters: IntArray,
     weights: FloatArray,
     outlier_rule: OutlierRule,
+    surcharges: FloatArray | None = None,
 ) -> Absorbed:
     """Let a batch move the prototypes, against the weight of the images before it.
 
@@ -119,8 +120,10 @@ def absorb(
         Weight of all images so far, per prototype.
     outlier_rule : OutlierRule
         Outliers of the batch move nothing.
+    surcharges : array of shape (K,), optional
+        What clusters cost beyond the measure when the nearest is chosen.
     """
-    assignment = batch.evaluate(measure, prototypes, clusters)
+    assignment = batch.evaluate(measure, prototypes, clusters, surcharges)
     outliers = outlier_rule.are_outliers(assignment.costs, assignment.labels)
     assignment = assignment.without(outliers)
     assert assignment.warps is not None

@@ -146,11 +146,18 @@ def open_source(X: Any, *, flat: bool = True) -> Source | None:
         Whether an iterator's images may come as flat rows. If not, an item of two dimensions is
         refused: it may be one picture as well as several rows.
     """
-    if isinstance(X, np.memmap) and X.ndim > 0:
-        return Source(X)
-    if hasattr(X, "chunks") and hasattr(X, "shape") and hasattr(X, "dtype"):
-        return DaskSource(X) if hasattr(X, "dask") else Source(X)
-    return SpooledSource(X, flat) if isinstance(X, Iterator) else None
+    if not is_read_in_pieces(X):
+        return None
+    if isinstance(X, Iterator):
+        return SpooledSource(X, flat)
+    return DaskSource(X) if hasattr(X, "dask") else Source(X)
+
+
+def is_read_in_pieces(X: Any) -> bool:
+    """Whether `open_source` makes a source of X; nothing is read."""
+    is_mapped = isinstance(X, np.memmap) and X.ndim > 0
+    is_chunked = all(hasattr(X, name) for name in ("chunks", "shape", "dtype"))
+    return is_mapped or is_chunked or isinstance(X, Iterator)
 
 
 def _check_piece(array: Array, number: int, flat: bool) -> Array:

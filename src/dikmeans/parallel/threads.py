@@ -16,6 +16,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from dikmeans.parallel.cancel import Cancelled, is_cancelled_here
 from dikmeans.parallel.cores import Share
 
 
@@ -24,7 +25,13 @@ def run_threads(job: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
 
     The caller is one of the threads. A helper ends when there is nothing left to do, or when others
     have joined and the call's share of the cores has become smaller (see `Share`).
+
+    Raises
+    ------
+    Cancelled
+        The block that it is called from was cancelled; see `dikmeans.parallel.cancel`.
     """
+    is_cancelled = is_cancelled_here()
     waiting = deque(enumerate(parts))
     results: list[Any] = [None] * len(parts)
 
@@ -35,6 +42,8 @@ def run_threads(job: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
                     place, part = waiting.popleft()
                 except IndexError:
                     return
+                if is_cancelled():
+                    raise Cancelled
                 results[place] = job(part)
         except BaseException:  # also Ctrl-C: nobody works through what is still waiting
             waiting.clear()

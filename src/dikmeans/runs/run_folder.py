@@ -186,6 +186,7 @@ def write_run(
     seconds: float,
     interrupted: bool = False,
     replace: bool = False,
+    refinement: JSON | None = None,
 ) -> RunFolder:
     """Write a run, whole or not at all, and return it.
 
@@ -204,6 +205,8 @@ def write_run(
         Whether the fit was stopped before its end.
     replace : bool, default=False
         Replace a run that exists already.
+    refinement : dict, optional
+        What a refinement has changed, if the run was made by one: becomes ``refinement.json``.
 
     Raises
     ------
@@ -247,6 +250,8 @@ def write_run(
         (folder / LABELS).write_bytes(rows_as_csv(rows))
         write_pictures(folder / PICTURES, images)
         _write_centroids(folder / CENTROIDS, model, images, portraits)
+        if refinement is not None:
+            (folder / REFINEMENT).write_text(json.dumps(refinement, indent=2) + "\n", "ascii")
         (folder / INFO).write_text(text + "\n", "ascii")
     return RunFolder(Path(path).expanduser(), model, rows, json.loads(text), source, portraits)
 

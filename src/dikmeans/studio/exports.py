@@ -19,7 +19,7 @@ from dikmeans.runs import Exported, export_clusters
 from dikmeans.runs.export import OUTLIERS, folder_name
 from dikmeans.studio.session import Session, View, cluster_title
 
-OWN = ("file", "cluster", "name", "cost", "margin", "decided")
+OWN = ("file", "cluster", "name", "cost", "margin", "decided", "notes")
 """The columns that the studio knows."""
 
 
@@ -102,6 +102,9 @@ def labels_csv(session: Session, view: View, table: Table | None = None) -> byte
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\r\n")
     taken = set(OWN)
+    notes: dict[str, list[str]] = {}
+    for file, note in state.notes:
+        notes.setdefault(file, []).append(note)
     writer.writerow([*OWN, *(f"own {name}" if name in taken else name for name in extra)])
     for number, file in enumerate(session.images.names):
         place = int(state.labels[number])
@@ -116,6 +119,7 @@ def labels_csv(session: Session, view: View, table: Table | None = None) -> byte
                 f"{assignment.costs[number]:.6g}",
                 "" if np.isnan(margin) else f"{margin:.6g}",
                 "yes" if state.decided[number] else "",
+                _harmless("; ".join(notes.get(file, ()))),
                 *own,
             ]
         )
@@ -124,7 +128,7 @@ def labels_csv(session: Session, view: View, table: Table | None = None) -> byte
 
 def _harmless(text: str) -> str:
     """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def sorted_folders(session: Session, view: View, path: Path) -> Exported:

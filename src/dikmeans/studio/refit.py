@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,9 @@ from dikmeans._typing import JSON
 from dikmeans.edits import RefinedRun, refine_run
 from dikmeans.edits.refine_run import changes_as_json
 from dikmeans.errors import DikmeansError
-from dikmeans.refinement import Iteration, RefinementCancelled
+from dikmeans.io.atomic import remove_leftovers
+from dikmeans.parallel.cancel import Cancelled
+from dikmeans.refinement import Iteration
 from dikmeans.studio.session import Session, View, cluster_title
 
 MAX_MOVED_SHOWN = 500
@@ -28,11 +31,24 @@ def free_place(path: Path) -> Path:
     ('coins-2', 'coins-5')
     """
     path = path.resolve()
-    stem, _, number = path.name.rpartition("-")
-    stem, n = (stem, int(number) + 1) if stem and number.isdecimal() else (path.name, 2)
+    stem, number = _version(path.name)
+    n = 2 if number is None else number + 1
     while (place := path.with_name(f"{stem}-{n}")).exists():
         n += 1
     return place
+
+
+def _version(name: str) -> tuple[str, int | None]:
+    """What all versions of a run are called, and the number of this one."""
+    match = re.fullmatch(r"(.+)-(\d{1,9})", name, re.DOTALL)
+    return (match[1], int(match[2])) if match else (name, None)
+
+
+def remove_unfinished(path: Path) -> list[Path]:
+    """Remove what re-fits of a run have left that were killed; returns what was removed."""
+    path = path.resolve()
+    stem, _ = _version(path.name)
+    return remove_leftovers(path.parent, lambda name: _version(name)[0] == stem)
 
 
 class Refit:
@@ -41,7 +57,7 @@ class Refit:
     Parameters
     ----------
     session : Session
-        What is refined; edits made meanwhile do not count.
+        What is refined; edits made meanwhile wait until it is kept or discarded.
     tell : callable
         Called with the status, as JSON, whenever it changes.
     """
@@ -63,7 +79,7 @@ class Refit:
         self._thread.start()
 
     def cancel(self) -> None:
-        """Stop after the current iteration; nothing is written then."""
+        """Stop at once, or nearly so; nothing is written then."""
         self._stop.set()
 
     def wait(self) -> None:
@@ -89,9 +105,13 @@ class Refit:
                 free_place(run.path),
                 edits=self.view.timeline.active,
                 progress=self._progress,
+                is_cancelled=self._stop.is_set,
             )
+            if self._stop.is_set():  # too late for it to stop by itself
+                self.discard()
+                raise Cancelled
             self._set({"phase": "done", "run": self.refined.run.path.name})
-        except RefinementCancelled:
+        except Cancelled:
             self._set({"phase": "cancelled"})
         except (DikmeansError, OSError, MemoryError) as error:
             self._set({"phase": "failed", "error": str(error)})
@@ -99,7 +119,7 @@ class Refit:
             self._set({"phase": "failed", "error": f"{type(error).__name__}: {error}"})
             raise
 
-    def _progress(self, iteration: Iteration) -> bool:
+    def _progress(self, iteration: Iteration) -> None:
         self._set(
             {
                 "phase": "running",
@@ -108,7 +128,6 @@ class Refit:
                 "moved": int(iteration.moved),
             }
         )
-        return self._stop.is_set()
 
 
 def comparison_json(session: Session, view: View, refined: RefinedRun) -> JSON:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dikmeans._typing import JSON, FloatArray, IntArray
 from dikmeans.datasets import ImageSet
-from dikmeans.edits import Edit, EditedCluster, EditedState, Journal, Timeline
+from dikmeans.edits import Edit, EditedCluster, EditedState, Journal, Timeline, unedited_state
 from dikmeans.report.likeness import Likeness, compare_clusters
 from dikmeans.runs import Originals, RunFolder, open_run
 from dikmeans.runs.portraits import Portraits, make_portraits
@@ -69,7 +69,8 @@ class Session:
     def __init__(self, run: RunFolder, images: ImageSet, originals: Originals):
         self.run, self.images, self.originals = run, images, originals
         self.model = run.model
-        self._journal = Journal(run.path, EditedState.of_model(run.model, run.names))
+        self._journal = Journal(run.path, unedited_state(run))
+        self._is_closed = False
         self._lock = threading.Lock()
         self._slow = threading.Lock()
         self.view = View(0, self._journal.state, self._journal.timeline)
@@ -81,9 +82,12 @@ class Session:
         images = run.load_images(moved_to)
         return cls(run, images, run.find_originals(images, moved_to))
 
-    def close(self) -> None:
-        """Let others edit the run."""
-        self._journal.__exit__()
+    def close(self) -> View:
+        """Let others edit the run; returns what it was like in the end."""
+        with self._lock:
+            self._is_closed = True
+            self._journal.__exit__()
+            return self.view
 
     # -- edits ---------------------------------------------------------------------------------
 
@@ -101,7 +105,7 @@ class Session:
 
     def _change(self, change: Callable[[], object], revision: int | None) -> View:
         with self._lock:
-            if revision is not None and revision != self.view.revision:
+            if self._is_closed or (revision is not None and revision != self.view.revision):
                 raise StaleError
             change()
             self.view = View(self.view.revision + 1, self._journal.state, self._journal.timeline)

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 
 from dikmeans._typing import JSON
-from dikmeans.edits import Edit, edit_from_json
+from dikmeans.edits import Edit, EditError, edit_from_json
 from dikmeans.errors import DikmeansError
 from dikmeans.studio.events import Broker
 from dikmeans.studio.exports import Table
@@ -19,7 +19,8 @@ from dikmeans.studio.refit import Refit
 from dikmeans.studio.requests import optional_revision
 from dikmeans.studio.session import Session, StaleError, View
 
-MAX_NAME = 200
+# Letters of a text in an edit.
+MAX_LETTERS = {"name": 200, "text": 2000}
 MAX_EDITS = 100
 
 
@@ -107,6 +108,7 @@ class Studio:
             **state,
             "epoch": self._epoch,
             "refit": None if self.refit is None else self.refit.status,
+            "nLaterEdits": self.n_later_edits,
             "chores": {kind: chore.status for kind, chore in self.chores.items()},
             "table": None
             if self.table is None
@@ -124,7 +126,12 @@ class Studio:
         return self._changed(lambda: self.session.edit(edits, optional_revision(value)))
 
     def undo(self, value: JSON) -> JSON:
-        """Take the last edit back."""
+        """Take the last edit back, unless a re-fit has been made from it."""
+        if self.n_later_edits == 0:
+            raise HTTPException(
+                409,
+                "The last edit is part of the re-fit. Cancel or discard the re-fit first, then undo.",
+            )
         return self._changed(lambda: self.session.undo(optional_revision(value)))
 
     def redo(self, value: JSON) -> JSON:
@@ -136,10 +143,10 @@ class Studio:
         if not isinstance(record, dict):
             raise HTTPException(400, "An edit should be a JSON object.")
         record = dict(record)
-        for entry in ("name", "text"):
+        for entry, most in MAX_LETTERS.items():
             text = record.get(entry)
-            if isinstance(text, str) and len(text) > MAX_NAME:
-                raise HTTPException(400, f"{entry} has more than {MAX_NAME} letters.")
+            if isinstance(text, str) and len(text) > most:
+                raise HTTPException(400, f"{entry} has more than {most} letters.")
         numbers = record.pop("pictures", None)
         if numbers is not None:
             names = self.session.images.names
@@ -168,6 +175,14 @@ class Studio:
     def tell_state(self) -> None:
         """Let every page ask for the state."""
         self.events.publish("state", {"epoch": self._epoch, "revision": self.session.view.revision})
+
+    @property
+    def n_later_edits(self) -> int | None:
+        """Edits made since a re-fit began that runs or waits to be kept; None without one."""
+        refit = self.refit
+        if refit is None or not (refit.is_running or refit.refined is not None):
+            return None
+        return len(self.session.view.timeline.active) - len(refit.view.timeline.active)
 
     # -- what is computed beside ---------------------------------------------------------------
 
@@ -208,18 +223,23 @@ class Studio:
         return self.state_json()
 
     def keep_refit(self, _: JSON) -> JSON:
-        """Go on with the refined run; the former one and its edits stay as they are."""
+        """Go on with the refined run; the former one and its edits stay as they are.
+
+        Edits that were made since the re-fit began are made again in the refined run. Those that
+        cannot be are named.
+        """
         with self._lock:
-            refined = self.finished_refit().refined
-            assert refined is not None
+            refit = self.finished_refit()
+            assert refit.refined is not None
             former = self.session
-            self.session = Session(refined.run, former.images, former.originals)
-            self.pictures, self.chores = PictureMaker(self.session), {}
+            session = Session(refit.refined.run, former.images, former.originals)
+            not_carried = carry_edits(refit.view, former.close(), session)
+            self.session = session
+            self.pictures, self.chores = PictureMaker(session), {}
             self.refit = None
             self._epoch += 1
-            former.close()
         self.tell_state()
-        return self.state_json()
+        return {**self.state_json(), "notCarried": not_carried}
 
     def chore(
         self, kind: str, work: Callable[[Callable[[float, str], None]], str], *, again: bool = False
@@ -231,6 +251,22 @@ class Studio:
             if known is None or (again and is_over):
                 self.chores[kind] = Chore(kind, work, self.events.publish)
             return self.chores[kind]
+
+
+def carry_edits(start: View, end: View, session: Session) -> list[str]:
+    """Make the edits between two views of a run again in the run refined from the first one.
+
+    Returns what is to be said about those that cannot be made there.
+    """
+    not_carried = []
+    state = start.state
+    for edit in end.timeline.active[len(start.timeline.active) :]:
+        try:
+            session.edit(list(edit.carried(state)))
+        except EditError as error:
+            not_carried.append(f"{edit.kind}: {error.reason}")
+        state = edit.apply(state)
+    return not_carried
 
 
 def open_studio(path: Path, moved_to: str | None = None) -> Studio:

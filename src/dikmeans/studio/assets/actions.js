@@ -156,6 +156,34 @@ function editableName(cluster, tag = "h1") {
   return name;
 }
 
+// Texts that are being typed, by the page they are typed on: another tab may change it meanwhile.
+const drafts = new Map();
+// Notes, and a field for one more; `write` is called with its text.
+function notes(texts, write) {
+  const page = location.hash;
+  const add = async () => {
+    const text = field.value.trim();
+    if (!text) { field.focus(); return; }
+    drafts.delete(page);
+    if (!(await write(text))) drafts.set(page, text);
+  };
+  const field = el("textarea", {
+    id: "note", rows: "2", maxlength: "2000", placeholder: "Write a note", "aria-label": "New note",
+    input: () => drafts.set(page, field.value),
+    keydown: (event) => {
+      if (event.key !== "Enter" || event.shiftKey) return;
+      event.preventDefault();
+      add();
+    },
+  });
+  field.value = drafts.get(page) ?? "";
+  return el("div", { class: "notes" },
+    texts.length > 0 && el("ul", { "aria-label": "Notes" }, ...texts.map((text) => el("li", {}, text))),
+    el("p", { class: "row" }, field,
+      el("button", { type: "button", id: "add-note", click: add }, "Add note")));
+}
+const NOTED = "The note is kept.";
+
 // Something that pictures can be dragged onto, and clusters onto clusters.
 function dropTarget(element, id) {
   const accepts = (event) => [...event.dataTransfer.types].some((type) => type.startsWith("application/x-dikmeans"));
@@ -179,20 +207,27 @@ function dropTarget(element, id) {
 // -- re-fit ---------------------------------------------------------------------------------------
 
 const startRefit = () => attempt(async () => adopt(await post("/api/refit")));
-const cancelRefit = () => attempt(() => post("/api/refit/cancel"));
+let isCancelling = false;
+function cancelRefit() {
+  isCancelling = true;
+  showProgress();
+  return attempt(() => post("/api/refit/cancel"));
+}
 
 function showProgress() {
   const bar = byId("progress"), { refit } = STATE;
   bar.hidden = refit?.phase !== "running";
   byId("refit").disabled = !bar.hidden || refit?.phase === "done";
   byId("nav-compare").hidden = refit?.phase !== "done";
-  if (bar.hidden) return;
+  if (bar.hidden) { isCancelling = false; return; }
   // the button stays the same one: whoever is about to click it finds it
   if (!bar.children.length)
     bar.append(el("span"), el("progress"),
       el("button", { type: "button", id: "cancel", click: cancelRefit }, "Cancel"));
-  const [text, meter] = bar.children;
-  text.textContent = refit.of
+  const [text, meter, button] = bar.children;
+  button.disabled = isCancelling;
+  text.title = "You can go on: edits that you make now are made in the re-fitted run too.";
+  text.textContent = isCancelling ? "Cancelling …" : refit.of
     ? `Fitting again: iteration ${refit.iteration}, ${plural(refit.moved, "picture")} moved`
     : "Fitting again: preparing";
   if (refit.of) Object.assign(meter, { max: refit.of, value: refit.iteration });

@@ -35,6 +35,7 @@ function parseHash() {
 let shownHash = null;
 function route() {
   const isSame = shownHash === location.hash, top = scrollY;
+  const isTyping = isSame && document.activeElement?.id === "note";
   if (!isSame) for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   leaveView();
   leaveView = () => {};
@@ -51,6 +52,7 @@ function route() {
   }
   shownHash = location.hash;
   window.scrollTo(0, isSame ? top : 0);
+  if (isTyping) byId("note")?.focus({ preventScroll: true });
   if (document.activeElement !== byId("find") && !isSame) MAIN.focus({ preventScroll: true });
 }
 
@@ -60,7 +62,11 @@ function adopt(state) {
   const isNew = !STATE || state.epoch !== STATE.epoch || state.revision !== STATE.revision;
   STATE = state;
   const { undo: last, redo: next } = state;
-  Object.assign(byId("undo"), { disabled: last === null, title: last ? `Undo: ${last} (Ctrl+Z)` : "" });
+  const isFitted = state.nLaterEdits === 0; // the last edit is part of a re-fit
+  Object.assign(byId("undo"), {
+    disabled: last === null || isFitted,
+    title: isFitted ? "The last edit is part of the re-fit" : last ? `Undo: ${last} (Ctrl+Z)` : "",
+  });
   Object.assign(byId("redo"), { disabled: next === null, title: next ? `Redo: ${next}` : "" });
   showProgress();
   if (isNew) route();
@@ -87,6 +93,7 @@ function listen() {
   events.addEventListener("refit", (event) => {
     STATE.refit = JSON.parse(event.data);
     showProgress();
+    if (STATE.refit.phase !== "running") refresh();
     REFIT_ENDS[STATE.refit.phase](STATE.refit);
   });
   events.addEventListener("map", (event) => {

@@ -92,7 +92,7 @@ function showCluster(id) {
         el("p", { class: "row" },
           el("button", { type: "button", id: "merge", click: () => askMerge(id) }, "Merge into …"),
           el("button", { type: "button", id: "rename", click: () => byId("name")?.click() }, "Rename")),
-        ...cluster.notes.map((text) => note(text)))),
+        notes(cluster.notes, (text) => edit([{ kind: "note", cluster: id, text }], NOTED)))),
     el("section", {},
       el("div", { class: "toolbar" }, el("h2", {}, "Members"), ...wallTools(fill)),
       note("Click selects, Shift or Ctrl selects more, a double click opens. Drag the selected ones "
@@ -160,7 +160,7 @@ async function showPicture(number) {
         el("button", { type: "button", id: "pin", disabled: known.decided, click: () => pin([number]) }, "Pin here"),
         el("button", { type: "button", id: "other", click: () => askMove([number]) }, "Another cluster …"),
         el("a", { class: "button", id: "similar", href: `#similar/${number}` }, "Find pictures like this one")),
-      ...known.notes.map((text) => note(text))),
+      notes(known.notes, (text) => edit([{ kind: "note", pictures: [number], text }], NOTED))),
     reportFrame(`/frame/pictures/${number}#picture-0`, STATE.modelIds));
 }
 
@@ -247,10 +247,14 @@ async function showCompare() {
       el("figcaption", {}, `after: ${count(one.after)}`)),
     el("strong", {}, one.title));
   const finish = (path, text) => attempt(async () => {
-    adopt(await post(path));
+    const state = await post(path);
+    adopt(state);
     say(text);
+    for (const why of state.notCarried ?? [])
+      say(`An edit could not be made in the new run (${why}) It is still in the old one.`, "error");
     location.hash = "overview";
   });
+  const later = STATE.nLaterEdits;
   const resisted = answer.resisted.map((one) => el("li", {},
     el("a", { href: `#picture/${one.number}` }, one.file), one.decided === null
       ? ` was rejected, but fits ${name(one.rather)} better than most of its members.`
@@ -262,7 +266,8 @@ async function showCompare() {
       el("p", { class: "lead" }, answer.nMoved
         ? `The re-fit has moved ${plural(answer.nMoved, "picture")}.` : "The re-fit has moved no picture."),
       note(`It is the run ${answer.run}, beside this one. Keep it to go on with it; the run you came `
-        + "from and its edits stay as they are."),
+        + "from and its edits stay as they are.",
+        later > 0 && ` ${plural(later, "edit")} made since it began will be made in it too.`),
       el("p", { class: "row" },
         el("button", { type: "button", class: "primary", id: "keep",
           click: () => finish("/api/refit/keep", `You are in ${answer.run} now.`) }, "Keep the re-fit"),

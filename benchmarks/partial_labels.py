@@ -1,0 +1,95 @@
+"""What a few labels bring: fits with the classes of some pictures, beside fits without any.
+
+    python -m benchmarks.partial_labels --data DATA --seeds 0 1 2
+
+For every seed, pictures are drawn from the training part of a data set, and of each class a few of
+them get their label. Both fits see the same pictures with default parameters and the same
+`random_state`; accuracies count the pictures without a label only, clusters matched with classes
+one to one. "By name" takes the names of the clusters instead, as a user would.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks._common import print_table
+from dikmeans import DIKMeans
+from dikmeans.datasets import load
+from dikmeans.evaluation import clustering_accuracy
+
+UNKNOWN = -1
+
+
+class Trial(NamedTuple):
+    """A data set, how many of its pictures, and how many labels per class."""
+
+    dataset: str
+    n_pictures: int
+    n_labels: int
+
+
+TRIALS = {
+    "MNIST": Trial("mnist", 2000, 1),
+    "hands": Trial("rock-paper-scissors", 600, 5),
+    "Arabic": Trial("arabic-characters", 2000, 5),
+}
+
+
+def draw(trial: Trial, data_home: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pictures, all their classes, and the few that are told."""
+    images = load(trial.dataset, "train", data_home, download=False)
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(len(images))[: trial.n_pictures]
+    classes = np.asarray(images.labels)[chosen]
+    told = np.full(len(chosen), UNKNOWN)
+    for one in np.unique(classes):
+        few = rng.choice(np.flatnonzero(classes == one), trial.n_labels, replace=False)
+        told[few] = one
+    return images.images[chosen], classes, told
+
+
+def accuracies(trial: Trial, data_home: str, seed: int, n_jobs: int) -> tuple[float, float, float]:
+    """Without labels, with them, and with them by the names of the clusters; in percent."""
+    X, classes, told = draw(trial, data_home, seed)
+    hidden = told == UNKNOWN
+    model = DIKMeans(len(np.unique(classes)), random_state=seed, n_jobs=n_jobs)
+    free = model.fit(X).labels_
+    labeled = model.fit(X, told)
+    names = np.array([UNKNOWN if name is None else int(name) for name in labeled.cluster_names_])
+    by_name = float((names[labeled.labels_[hidden]] == classes[hidden]).mean())
+    without, with_labels = (
+        clustering_accuracy(classes[hidden], labels[hidden]) for labels in (free, labeled.labels_)
+    )
+    return 100 * without, 100 * with_labels, 100 * by_name
+
+
+def rows(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    for name in options.only:
+        trial = TRIALS[name]
+        found = []
+        for seed in options.seeds:
+            found.append(accuracies(trial, options.data, seed, options.jobs))
+            yield (name, str(trial.n_labels), str(seed), *(f"{value:.1f}" for value in found[-1]))
+        means = np.mean(found, axis=0)
+        yield (name, str(trial.n_labels), "mean", *(f"{value:.1f}" for value in means))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", help="folder of the data sets; see docs/datasets.md")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--only", nargs="+", default=list(TRIALS), choices=list(TRIALS))
+    parser.add_argument("--jobs", type=int, default=None)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    header = ["set   ", "labels per class", "seed", "without", "with labels", "by name"]
+    print_table(header, rows(options))
+
+
+if __name__ == "__main__":
+    main()
