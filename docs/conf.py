@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
+    "parallel": 2,
     "plot_gallery": "True",
 }
 
