@@ -64,6 +64,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # its table loads scripts from elsewhere
+    "parallel": 2,
     "plot_gallery": "True",
 }
 

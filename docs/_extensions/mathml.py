@@ -13,10 +13,11 @@ logger = getLogger(__name__)
 
 def as_mathml(node: nodes.math | nodes.math_block, *, as_block: bool) -> str:
     """A formula; a warning, which ends the build, if it cannot be written in MathML."""
+    text = node.astext().replace(r"\dots", r"\ldots")  # docutils knows the latter only
     try:
-        return latex2mathml.tex2mathml(node.astext(), as_block=as_block)
+        return latex2mathml.tex2mathml(text, as_block=as_block)
     except MathError as error:
-        logger.warning("%s In: %s", error, node.astext(), location=node)
+        logger.warning("%s In: %s", error, text, location=node)
         return ""
 
 

@@ -80,5 +80,5 @@ print(f"{stream.cluster_weights_.sum():.0f} pictures seen")
 # Several machines
 # ----------------
 # With a Dask array and a client the workers of a cluster do the work: `Several processes with Dask
-# <../../gallery/4_large/dask.html>`_ has it on one machine, `Large sets <../../scale.html>`_ says
+# <../../gallery/4_large/several_processes.html>`_ has it on one machine, `Large sets <../../scale.html>`_ says
 # how to get a cluster, how large chunks should be, and what a billion images would cost.

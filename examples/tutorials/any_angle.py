@@ -66,11 +66,10 @@ for name, fitted in {"upright": upright, "any": model}.items():
 plot.centroids(model, X, title="Means of the particles after alignment")
 
 # %%
-# By which angle each was turned is in the assignment: a matrix per picture, which is applied before
-# the warp.
+# By which angle each was turned is in its alignment: a matrix, which is applied before the warp.
 
-turn = model.assignment_.orientations[:5]
-print("degrees:", np.degrees(np.arctan2(turn[:, 1, 0], turn[:, 0, 0])).round(1))
+turns = np.stack([alignment.orientation for alignment in model.align(X[:5])])
+print("degrees:", np.degrees(np.arctan2(turns[:, 1, 0], turns[:, 0, 0])).round(1))
 plot.members(model, X, cluster=int(model.labels_[0]), most=9)
 
 # %%

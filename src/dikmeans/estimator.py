@@ -161,8 +161,7 @@ class DIKMeans(
         images cannot shrink together with their centroid; the constraint holds here too if
         preprocessing scales images to unit norm). Warping the centroid instead does not let an
         image hide the parts that do not fit.
-    preprocessing : {"auto", "unit-norm", "local-contrast", "whitening", "subject-centering"}, \
-            Preprocessor or None, default="auto"
+    preprocessing : str, Preprocessor or None, default="auto"
         What is done to every image first. "unit-norm": it is scaled to unit norm, so that
         brightness does not count. "local-contrast": every neighborhood gets the same energy, so
         that a dot counts beside a line. "whitening": fine detail gets more energy, so that the gap

@@ -8,6 +8,7 @@ of costs.
 """
 
 import numpy as np
+from matplotlib import pyplot as plt
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
@@ -41,8 +42,20 @@ some = np.flatnonzero(y < 5)[:200]
 costs = pairwise_cost(X[some], X[some], intensity="affine")
 distances = np.sqrt((costs + costs.T) / 2)
 np.fill_diagonal(distances, 0)
-euclidean = pairwise_distances(X[some].reshape(len(some), -1))
-for name, matrix in {"pixels": euclidean, "deformation-invariant": distances}.items():
+matrices = {
+    "pixels": pairwise_distances(X[some].reshape(len(some), -1)),
+    "deformation-invariant": distances,
+}
+for name, matrix in matrices.items():
     labels = HDBSCAN(min_cluster_size=8, metric="precomputed", copy=True).fit_predict(matrix)
     agreement = adjusted_rand_score(y[some], labels)
     print(f"HDBSCAN, {name}: {labels.max() + 1} clusters, adjusted Rand index {agreement:.2f}")
+
+# %%
+# Both matrices, with pictures in the order of their digits. Dark is near.
+
+order = np.argsort(y[some], kind="stable")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+for axis, (name, matrix) in zip(axes, matrices.items(), strict=True):
+    axis.imshow(matrix[np.ix_(order, order)], cmap="magma")
+    axis.set(title=name, xticks=[], yticks=[])
