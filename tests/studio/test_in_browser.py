@@ -311,7 +311,7 @@ def test_refit_compare_keep_and_export(page, run, chromium, tmp_path):
     own.write_text("\n".join(lines) + "\n")
     page.click("#export")
     page.one("#table").send_keys(str(own))
-    wait_for(lambda: "50 pictures" in page.one("#joined").text)
+    wait_for(lambda: "50 pictures" in page.one("#joined").text, 60)
     page.click("#csv")
     saved = wait_for(lambda: list(chromium.downloads.glob("run-2-labels*.csv")))[0]
     rows = {row["file"]: row for row in csv.DictReader(saved.read_text().splitlines())}
