@@ -62,7 +62,8 @@ def test_the_page_shows_outliers_apart(marked, chromium):
     page.press("o")
     page.one("nav a[data-view='outliers']").click()
     wait_for(lambda: page.all("#listed .tile"))
-    slots = page.js("return [...document.querySelectorAll('#listed .tile')].map(t => t.dataset.slot)")
+    tiles = "document.querySelectorAll('#listed .tile')"
+    slots = page.js(f"return [...{tiles}].map((tile) => tile.dataset.slot)")
     assert sorted(map(int, slots)) == outside
     page.go(f"picture-{outside[0]}")
     assert page.one(".lead").text.startswith("It belongs to no cluster.")
@@ -70,8 +71,10 @@ def test_the_page_shows_outliers_apart(marked, chromium):
     rows = page.js("return everyRow().map((row) => row.cluster)")
     np.testing.assert_array_equal(rows, labels)
     page.go("map")
-    page.js("document.getElementById('color-by').value = 'cluster';"
-            "document.getElementById('color-by').dispatchEvent(new Event('change'))")
+    page.js(
+        "document.getElementById('color-by').value = 'cluster';"
+        "document.getElementById('color-by').dispatchEvent(new Event('change'))"
+    )
     page.js("[...document.querySelectorAll('#map-legend button')].at(-1).click()")
     assert page.js("return [...selection]") == outside
     assert page.complaints() == []

@@ -343,10 +343,12 @@ def test_notes_on_clusters_and_pictures_are_written_and_kept(page, run, program)
     page.go("picture/7", "#note")
     page.one("#note").send_keys("torn at the top")
     # another tab edits meanwhile: what is being typed is not lost
-    page.js("fetch('/api/edits', {method: 'POST', headers: {'content-type': 'application/json'},"
-            "body: JSON.stringify({edits: [{kind: 'rename', cluster: 'c0', name: 'x'}]})})")
+    page.js(
+        "fetch('/api/edits', {method: 'POST', headers: {'content-type': 'application/json'},"
+        "body: JSON.stringify({edits: [{kind: 'rename', cluster: 'c0', name: 'x'}]})})"
+    )
     page.edits(2)
-    wait_for(lambda: page.all("#note") and page.js("return byId('note').value") == "torn at the top")
+    wait_for(lambda: page.js("return byId('note')?.value") == "torn at the top")
     page.click("#add-note")
     page.edits(3)
     wait_for(lambda: [e.text for e in page.all(".notes li")] == ["torn at the top"])
