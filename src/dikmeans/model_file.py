@@ -5,9 +5,9 @@ Tensors: ``prototypes`` (M, rows, columns[, channels]), ``prototype_clusters`` (
 training images ``assignment.*`` and what a person has decided about them ``decided`` (N,), the rule
 for outliers ``outlier_centers`` and ``outlier_spreads`` (K,), what preprocessing has learned
 ``preprocessing.*``, where a deformation prior was learned ``deformation_precision``, where clusters
-were given weights ``cluster_surcharges`` (K,), and where the first centroids were given ``init``. The JSON header has format, version, parameters, and the fitted
-values that are not arrays. The device of the solver is not kept: a model fitted on a GPU is read
-where there is none.
+were given weights ``cluster_surcharges`` (K,), and where the first centroids were given ``init``.
+The JSON header has format, version, parameters, and the fitted values that are not arrays. The
+device of the solver is not kept: a model fitted on a GPU is read where there is none.
 
 Reading parses numbers and JSON and nothing else: a file cannot make code run.
 """

@@ -3,9 +3,9 @@
 The fit goes on from the corrected state. Every cluster keeps the prototypes that the corrections
 leave it; a cluster that is made of chosen images gets prototypes of theirs. Then a few iterations
 of Lloyd's algorithm move the prototypes: an image belongs to the cluster of its cheapest prototype,
-unless a person has said where it belongs, or that it belongs to or apart from others. Nothing is searched for: no swaps, no other number of
-clusters than the corrections say. The deformation priors stay; clusters that are merged share the
-mean of theirs.
+unless a person has said where it belongs, or that it belongs to or apart from others. Nothing is
+searched for: no swaps, no other number of clusters than the corrections say. The deformation priors
+stay; clusters that are merged share the mean of theirs.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_the_page_shows_outliers_apart(marked, chromium):
     page.one("nav a[data-view='outliers']").click()
     wait_for(lambda: page.all("#listed .tile"))
     tiles = "document.querySelectorAll('#listed .tile')"
-    slots = page.js(f"return [...{tiles}].map(t => t.dataset.slot)")
+    slots = page.js(f"return [...{tiles}].map((tile) => tile.dataset.slot)")
     assert sorted(map(int, slots)) == outside
     page.go(f"picture-{outside[0]}")
     assert page.one(".lead").text.startswith("It belongs to no cluster.")

@@ -132,7 +132,7 @@ class Split(Edit):
             leaving = self._leaving(before)
             files = tuple(file for file, number in before.files.items() if number in leaving)
             if not files:
-                raise EditError(f"No picture of {self.cluster!r} was nearest to what was split off.")
+                raise EditError(f"What was split off from {self.cluster!r} has no picture.")
         return Move(files, self.cluster), replace(self, prototypes=(), files=files)
 
     def _leaving(self, state: EditedState) -> set[int]:

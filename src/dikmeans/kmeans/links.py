@@ -72,9 +72,7 @@ class Links(NamedTuple):
         if not images:
             return None
         place = {image: i for i, image in enumerate(images)}
-        n_groups, group_of = _parts(
-            len(images), [(place[a], place[b]) for a, b in together]
-        )
+        n_groups, group_of = _parts(len(images), [(place[a], place[b]) for a, b in together])
         others: list[set[int]] = [set() for _ in range(n_groups)]
         for a, b in apart:
             one, other = int(group_of[place[a]]), int(group_of[place[b]])
@@ -135,7 +133,7 @@ def _cheapest(
     ranked = [[int(k) for k in np.argsort(costs[g]) if np.isfinite(costs[g, k])] for g in order]
     least = np.array([costs[g].min() for g in order])
     rest = np.append(np.cumsum(least[::-1])[::-1], 0.0)  # of the groups from each one on
-    place = {group: -1 for group in order}
+    place = dict.fromkeys(order, -1)
     tried, totals = [-1] * len(order), [0.0] * (len(order) + 1)
     best, best_total, depth = None, np.inf, 0
     for _ in range(MAX_STEPS):

@@ -143,6 +143,7 @@ def comparison_json(session: Session, view: View, refined: RefinedRun) -> JSON:
     return {
         "run": refined.run.path.name,
         "nMoved": len(moved),
+        "outliers": [int((before.labels < 0).sum()), int((model.labels_ < 0).sum())],
         "clusters": [
             {
                 "id": identity,

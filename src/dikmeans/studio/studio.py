@@ -130,7 +130,7 @@ class Studio:
         if self.n_later_edits == 0:
             raise HTTPException(
                 409,
-                "The last edit is part of the re-fit. Cancel or discard the re-fit first, then undo.",
+                "The last edit is part of the re-fit. Cancel or discard that first, then undo.",
             )
         return self._changed(lambda: self.session.undo(optional_revision(value)))
 

@@ -8,7 +8,6 @@ const MARGIN = 14;
 const HOVER_DISTANCE = 14;
 const MAX_SELECTED_SHOWN = 120;
 const MOST_ZOOM = 40;
-const OUTLIER_COLOR = "#8b8b8b";
 // The part of the map that is seen: its upper left corner, and how much it is enlarged.
 const view = { x: 0, y: 0, zoom: 1 };
 let dragMode = "select";
@@ -100,10 +99,12 @@ function describe(slot) {
   return `${where}${label}, cost ${percent(CANDIDATES[0].cost[slot])}`;
 }
 
+// Outliers are rings: some cluster may be gray.
+const outlierColor = () => (isDark() ? "#b4b4b4" : "#6a6a6a");
 let costRange = null;
 function pointColor(slot) {
   if (colorBy === "class") return colorOf(classOf(slot));
-  if (colorBy === "cluster") return isOutlier(slot) ? OUTLIER_COLOR : colorOf(LABELS[slot]);
+  if (colorBy === "cluster") return isOutlier(slot) ? outlierColor() : colorOf(LABELS[slot]);
   const { cost } = CANDIDATES[0];
   costRange ??= [cost.reduce((a, b) => Math.min(a, b)), cost.reduce((a, b) => Math.max(a, b))];
   const share = (cost[slot] - costRange[0]) / (costRange[1] - costRange[0] || 1);
@@ -182,6 +183,7 @@ function makeMap({ hover, select, announce }) {
       if (x < -side || y < -side || x > width + side || y > height + side) continue;
       context.globalAlpha = selection.size > 0 && !selection.has(slot) ? 0.18 : 0.9;
       context.fillStyle = context.strokeStyle = pointColor(slot);
+      context.lineWidth = 1.4;
       if (side) {
         context.drawImage(thumbnail(slot), x - wide / 2, y - high / 2, wide, high);
         context.lineWidth = 1.2;
@@ -189,7 +191,8 @@ function makeMap({ hover, select, announce }) {
       } else {
         context.beginPath();
         context.arc(x, y, Math.min(8, (N > 1200 ? 2.4 : 3.4) * view.zoom ** 0.35), 0, 7);
-        context.fill();
+        if (isOutlier(slot)) context.stroke();
+        else context.fill();
       }
     }
     return layer;
@@ -356,16 +359,16 @@ function mapLegend(select) {
   if (colorBy === "cost")
     return el("p", { class: "legend", id: "map-legend" }, "Blue: low cost. Red: high cost.");
   const byClass = colorBy === "class";
-  const button = (color, name, slots) => {
-    const swatch = el("i", { class: "swatch" });
-    swatch.style.background = color;
+  const button = (color, name, slots, isRing = false) => {
+    const swatch = el("i", { class: isRing ? "swatch ring" : "swatch" });
+    swatch.style[isRing ? "borderColor" : "background"] = color;
     return el("button",
       { type: "button", title: "Select these pictures", click: () => select(slots()) }, swatch, name);
   };
   const ofClass = (_, c) => button(colorOf(c), className(c), () => ALL_SLOTS.filter((i) => classOf(i) === c));
   const ofCluster = (_, k) => button(colorOf(k), shortName(k), () => MEMBERS[k]);
   const outside = !byClass && OUTLIERS.length > 0
-    && button(OUTLIER_COLOR, "Outliers", () => OUTLIERS);
+    && button(outlierColor(), "Outliers", () => OUTLIERS, true);
   return el("div", {
     class: "legend groups", id: "map-legend", role: "group", "aria-label": "Select by color",
   }, ...(byClass ? DATA.classes.map(ofClass) : DATA.clusters.map(ofCluster)), outside);

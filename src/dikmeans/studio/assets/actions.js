@@ -271,7 +271,7 @@ function openExports() {
     el("div", { class: "dialog-head" }, el("h2", { id: "exports-title" }, "Export"),
       el("button", { type: "button", click: () => dialog.close() }, "Close")),
     el("h3", {}, "Table"),
-    note("One row per picture: file, cluster, name, cost, margin. Add a CSV of your own, with file "
+    note("One row per picture: file, cluster, name, cost, margin, notes. Add a CSV of your own, with file "
       + "names in one of its columns, and its columns are joined."),
     el("p", {}, table), joined,
     el("p", {}, el("a", { class: "button", id: "csv", href: "/api/labels.csv", download: "" }, "Save the table (CSV)")),

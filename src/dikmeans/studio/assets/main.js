@@ -58,7 +58,9 @@ function route() {
 
 // Take over a state from the server, if it is newer than what is shown.
 function adopt(state) {
-  if (STATE && state.epoch === STATE.epoch && state.revision < STATE.revision) return;
+  const isOlder = STATE && (state.epoch < STATE.epoch
+    || (state.epoch === STATE.epoch && state.revision < STATE.revision));
+  if (isOlder) return;
   const isNew = !STATE || state.epoch !== STATE.epoch || state.revision !== STATE.revision;
   STATE = state;
   const { undo: last, redo: next } = state;

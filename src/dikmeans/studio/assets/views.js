@@ -259,12 +259,16 @@ async function showCompare() {
     el("a", { href: `#picture/${one.number}` }, one.file), one.decided === null
       ? ` was rejected, but fits ${name(one.rather)} better than most of its members.`
       : ` stays in ${name(one.decided)}, as you decided; ${name(one.rather)} would cost less.`));
-  const moved = new WholeList(await movedPictures(answer.moved));
-  MAIN.append(
+  const moved = new WholeList(answer.moved.map((one) => (
+    { ...one, file: "", cluster: one.from, decided: false })));
+  const [outside, outsideNow] = answer.outliers;
+  const parts = [
     el("section", { class: "intro" },
       el("h1", {}, "Before and after"),
       el("p", { class: "lead" }, answer.nMoved
-        ? `The re-fit has moved ${plural(answer.nMoved, "picture")}.` : "The re-fit has moved no picture."),
+        ? `The re-fit has moved ${plural(answer.nMoved, "picture")}.` : "The re-fit has moved no picture.",
+      outside + outsideNow > 0
+        && ` ${plural(outside, "picture")} belonged to no cluster before, ${count(outsideNow)} now.`),
       note(`It is the run ${answer.run}, beside this one. Keep it to go on with it; the run you came `
         + "from and its edits stay as they are.",
         later > 0 && ` ${plural(later, "edit")} made since it began will be made in it too.`),
@@ -277,10 +281,9 @@ async function showCompare() {
     resisted.length > 0 && el("section", {}, el("h2", {}, "What speaks against your decisions"),
       el("ul", { class: "note" }, ...resisted)),
     moved.total > 0 && el("section", {}, el("h2", {}, "Moved pictures"), showWall(moved,
-      { lines: 2, caption: (known) => [whereLine(name(known.from)), whereLine(`→ ${name(known.to)}`)] })));
-}
-async function movedPictures(moved) {
-  return moved.map((one) => ({ ...one, file: "", cluster: one.from, decided: false }));
+      { lines: 2, caption: (known) => [whereLine(name(known.from)), whereLine(`→ ${name(known.to)}`)] })),
+  ];
+  MAIN.append(...parts.filter(Boolean));
 }
 
 // -- map and new pictures -------------------------------------------------------------------------
