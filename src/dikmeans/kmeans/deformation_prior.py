@@ -73,7 +73,7 @@ def learn_deformation_prior(
     shrinkage = 1.0 if shared else SHRINKAGE
     covariances = (1 - shrinkage) * covariances + shrinkage * pooled
     covariances += RIDGE * variance * np.eye(len(pooled))
-    inverses = np.stack([linalg.inv(covariance, assume_a="pos") for covariance in covariances])
+    inverses = np.stack([_inverse(covariance) for covariance in covariances])
     distances = np.empty(len(deltas))
     for k, inverse in enumerate(inverses):
         rows = deltas[labels == k]
@@ -81,3 +81,13 @@ def learn_deformation_prior(
     scale = DEFORMATION_SHARE * mean_residual / np.average(distances, weights=all_weights)
     precision: FloatArray = scale * inverses
     return precision
+
+
+def _inverse(covariance: FloatArray) -> FloatArray:
+    """The inverse of a positive definite matrix, exactly symmetric."""
+    factor, _ = linalg.lapack.dpotrf(covariance)
+    upper, info = linalg.lapack.dpotri(factor)
+    if info:
+        raise np.linalg.LinAlgError("The covariance of the deformations is singular.")
+    inverse: FloatArray = np.triu(upper) + np.triu(upper, 1).T
+    return inverse

@@ -24,6 +24,8 @@ function svg(tag, attributes = {}, ...children) {
 }
 
 const note = (...children) => el("p", { class: "note" }, ...children);
+// Words for those who do not see what stands beside them.
+const spoken = (text) => el("span", { class: "visually-hidden" }, text);
 const captioned = (canvas, text) => el("figure", {}, canvas, el("figcaption", {}, text));
 
 // Calls `work` for elements that come into view, and keeps the set of those in view.

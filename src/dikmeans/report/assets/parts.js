@@ -196,13 +196,12 @@ function pictureTile(slot, { chip = null, position = () => 0 } = {}) {
   const tile = el("button", {
     type: "button", class: `tile${mark ? " is-close" : ""}`, "data-slot": slot,
     title: nameOf(slot),
-    "aria-label": `${nameOf(slot)}, cost ${cost}${mark ? `, ${mark.title}` : ""}`,
     click: () => { location.hash = `picture-${indexOf(slot)}`; },
   },
     canvas,
-    el("small", {}, cost,
+    el("small", {}, spoken(`${nameOf(slot)}, cost `), cost,
       differs && el("em", { title: `its ${LABEL_WORD} is ${className(classOf(slot))}` },
-        ` ${className(classOf(slot))}`)),
+        spoken(`, ${LABEL_WORD}`), ` ${className(classOf(slot))}`)),
     mark);
   tile.redraw = () => paintSlot(canvas, slot, position(), 0, TILE_SIDE);
   canvas.paint = tile.redraw;
@@ -218,9 +217,12 @@ const playButton = (slot) => el("button", {
 }, "▶");
 
 function clusterChip(sign, k, margin) {
-  const title = { in: `in ${inText(k)}`, near: `in no cluster, nearest to ${inText(k)}` }[sign]
-    ?? `nearly in ${inText(k)}, ${margin}`;
-  return el("span", { class: "close", title, "data-cluster": k }, sign, centroidCanvas(k), margin);
+  const title = {
+    in: `in ${inText(k)}`, near: `in no cluster, nearest is ${inText(k)}`,
+  }[sign] ?? `nearly in ${inText(k)}, ${margin}`;
+  return el("span", { class: "close", title, "data-cluster": k },
+    el("span", { "aria-hidden": "true" }, sign), spoken(`, ${title}`), centroidCanvas(k),
+    margin && el("span", { "aria-hidden": "true" }, margin));
 }
 
 const saveTableButton = (id, rows, name) => el("button", {

@@ -123,11 +123,12 @@ const splitPrototype = (id, place) =>
 
 // A name that is edited in its place.
 function editableName(cluster, tag = "h1") {
-  const name = el(tag, {
-    class: "editable", title: "Rename (F2)", tabindex: "0", role: "button", id: tag === "h1" ? "name" : null,
-    click: (event) => { event.preventDefault(); begin(); },
-    keydown: (event) => { if (event.key === "Enter") { event.preventDefault(); begin(); } },
-  }, cluster.title);
+  const begins = (event) => { event.preventDefault(); begin(); };
+  const name = el(tag, {}, el("span", {
+    class: "editable", title: "Rename (F2)", tabindex: "0", role: "button",
+    id: tag === "h1" ? "name" : null, click: begins,
+    keydown: (event) => { if (event.key === "Enter") begins(event); },
+  }, cluster.title));
   const begin = () => {
     let isOver = false;
     const end = async (keep) => {
@@ -251,7 +252,7 @@ function openExports() {
         + `${STATE.table.columns.join(", ")}.` : "";
   };
   const table = el("input", {
-    type: "file", accept: ".csv,text/csv", id: "table",
+    type: "file", accept: ".csv,text/csv", id: "table", "aria-label": "A table of your own (CSV)",
     change: () => attempt(async () => {
       STATE.table = await request("/api/table", { method: "POST", body: table.files[0] });
       showTable();

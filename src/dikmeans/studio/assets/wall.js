@@ -142,7 +142,6 @@ class Wall {
     const tile = el("button", {
       type: "button", class: `tile${known.decided ? " decided" : ""}`, "data-number": number,
       "data-place": place, title: file, draggable: "true",
-      "aria-label": `${file}, in ${titleOf(known.cluster)}`,
       "aria-pressed": String(selection.has(number)),
       tabindex: place === this.focused ? "0" : "-1",
       click: (event) => this.click(event, place),
@@ -151,7 +150,8 @@ class Wall {
       focus: () => { this.focused = place; },
     },
       image,
-      el("small", {}, known.decided && el("span", { class: "pinned", title: "decided by you" }, "●"),
+      el("small", {}, spoken(`${file}, in ${titleOf(known.cluster)}, `),
+        known.decided && el("span", { class: "pinned", title: "decided by you" }, "●"),
         ...[this.caption(known)].flat()));
     tile.style.height = `${this.height - 4}px`;
     return tile;

@@ -1,0 +1,1 @@
+"""Report and studio for people who cannot see, or use no mouse."""
