@@ -14,7 +14,6 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
-# examples start worker processes of their own; fits need no more threads than the machine has
 os.environ.setdefault("MPLBACKEND", "agg")
 
 project = "dikmeans"
@@ -36,6 +35,7 @@ extensions = [
 exclude_patterns = ["_build", "pictures", "**/GALLERY_HEADER.rst", "gallery/**/*.md5"]
 templates_path = ["_templates"]
 default_role = "autolink"
+smartquotes = False  # two hyphens are an option, and quotes stand in code
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 4

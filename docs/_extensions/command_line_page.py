@@ -62,7 +62,7 @@ def section(command: Command, context: typer.Context) -> str:
             f"{heading} {context.command_path}",
             *paragraphs,
             f"```text\n{context.command_path} {usage}\n```",
-            f"| | |\n|---|---|\n{table}",
+            f"| | what it does |\n|---|---|\n{table}",
         ]
     )
 
