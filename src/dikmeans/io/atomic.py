@@ -112,9 +112,8 @@ def atomic_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
             _take_place(temporary, path, replace)
             _flush(path.parent)
     finally:
-        shutil.rmtree(
-            temporary, ignore_errors=True
-        )  # if it has taken its place, what stood there before
+        # if it has taken its place, this is what stood there before
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.part", re.DOTALL)
@@ -152,7 +151,7 @@ def remove_leftovers(folder: Path, concerns: Callable[[str], bool]) -> list[Path
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
     """Lock a folder; yields whether it could be. The lock ends with the block or the process."""
-    if sys.platform == "win32":
+    if _is_windows():
         yield False
         return
     import fcntl
