@@ -217,6 +217,22 @@ def test_a_prototype_is_split_off_and_chosen_pictures_become_a_cluster(page, run
     assert len(state.clusters) == 6
     assert (state.labels == state.labels[number]).sum() == 1
 
+    # two members are right: the rest is another cluster
+    page.go("cluster/c2" if split != "c2" else "cluster/c3", "#members .tile")
+    right = page.numbers()[:2]
+    page.js("document.querySelector('#members .tile').click()")
+    page.js(
+        "document.querySelectorAll('#members .tile')[1].dispatchEvent("
+        "new MouseEvent('click', {bubbles: true, ctrlKey: true}))"
+    )
+    page.press("r")
+    page.edits(4)
+    before, state = state, on_disk(run)
+    rest = np.setdiff1d(np.flatnonzero(before.labels == before.labels[right[0]]), right)
+    assert (state.labels[right] == before.labels[right]).all()
+    assert state.decided[right].all()
+    assert np.flatnonzero(state.labels == len(state.clusters) - 1).tolist() == rest.tolist()
+
 
 def test_pictures_are_dragged_onto_a_cluster(page, run):
     page.go("cluster/c0", "#members .tile")

@@ -33,6 +33,8 @@ let shownHash = null;
 function route() {
   const focused = document.activeElement;
   const wasInStrip = focused !== document.body && focused?.closest?.(".strip") !== null;
+  // a page that embeds this one keeps the focus: someone may be typing there
+  const isArriving = shownHash === null && window.parent !== window;
   if (shownHash !== null) scrollOf.set(shownHash, window.scrollY);
   leaveView();
   leaveView = () => {};
@@ -51,7 +53,7 @@ function route() {
   }
   window.scrollTo(0, scrollOf.get(location.hash) ?? 0);
   shownHash = location.hash;
-  if (document.activeElement === byId("find")) return; // whoever types goes on typing
+  if (isArriving || document.activeElement === byId("find")) return; // whoever types goes on typing
   if (wasInStrip) MAIN.querySelector(".strip [aria-current]")?.focus({ preventScroll: true });
   else MAIN.focus({ preventScroll: true });
 }

@@ -51,6 +51,26 @@ async function makeCluster(numbers = chosen()) {
   location.hash = `cluster/${made.id}`;
   say(`A new cluster of ${some(numbers)}. Re-fit to see what else belongs to it.`);
 }
+async function membersOf(id) {
+  const numbers = [];
+  for (let total = 1; numbers.length < total;) {
+    const page = await request(
+      `/api/members?group=${encodeURIComponent(id)}&sort=file&limit=500&offset=${numbers.length}`);
+    ({ total } = page);
+    numbers.push(...page.pictures.map((known) => known.number));
+  }
+  return numbers;
+}
+// The selected members of the cluster that is shown are right: the rest becomes a new cluster.
+async function splitRest(right = chosen()) {
+  if (current.view !== "cluster" || !right.length) return;
+  const { id } = current, members = await attempt(() => membersOf(id));
+  if (!members) return;
+  const rest = members.filter((number) => !right.includes(number));
+  if (!rest.length) { say("All members are selected: there is no rest to split off.", "error"); return; }
+  await edit([{ kind: "split", cluster: id, pictures: rest }, { kind: "pin", pictures: right }],
+    `${some(right)} stay, ${some(rest)} are a new cluster.`);
+}
 function selectionActions() {
   const button = (name, key, run) =>
     el("button", { type: "button", title: `${name} (${key})`, "data-action": name, click: run },
@@ -63,6 +83,7 @@ function selectionActions() {
     button("Reject", "x", () => reject(chosen())),
     button("Pin", "p", () => pin(chosen())),
     button("New cluster", "n", () => makeCluster()),
+    current.view === "cluster" && button("Only these", "r", () => splitRest()),
     el("button", { type: "button", "data-action": "Clear", click: clearSelection }, "Clear"),
   ].filter(Boolean);
 }

@@ -121,6 +121,7 @@ const KEYS = {
   m: () => askMove(),
   p: () => selection.size && pin(chosen()),
   n: () => makeCluster(),
+  r: () => splitRest(),
   x: () => (current.view === "doubtful" ? decide("x") : selection.size && reject(chosen())),
   s: () => current.view === "doubtful" && decide("s"),
   1: () => current.view === "doubtful" && decide(0),
