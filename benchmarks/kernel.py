@@ -20,8 +20,8 @@ from benchmarks._common import digits, interleaved, print_table
 from dikmeans.parallel.threads import single_blas_thread
 from dikmeans.registration import MeasureSpec
 from dikmeans.registration.intensity import AffineIntensity
-from dikmeans.registration.objective import Pairs, evaluate_pairs
-from dikmeans.registration.sampling import pad
+from dikmeans.registration.objective import N_WORK_ROWS, Pairs, evaluate
+from dikmeans.registration.sampling import FAST, pad
 
 N_IMAGES, N_CENTROIDS = 200, 10
 
@@ -43,6 +43,15 @@ def gather_pass(picture, width, rows, columns, out):
 def gather_passes(n, picture, width, rows, columns, out):
     for _ in range(n):
         gather_pass(picture, width, rows, columns, out)
+
+
+@njit(nogil=True, fastmath=FAST)
+def gradient_steps(problem, pairs, deltas, costs):
+    n_basis, n_pixels = problem.sampler.phi.shape
+    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
+    gradient = np.empty((2, n_basis), np.float32)
+    for i in range(costs.shape[0]):
+        costs[i] = evaluate(problem, pairs, i, deltas[i], gradient, work, cells)
 
 
 def measure(side: int) -> list[str]:
@@ -84,10 +93,10 @@ def measure(side: int) -> list[str]:
     out = np.empty(phi.shape[1], np.float32)
 
     def ours() -> None:
-        evaluate_pairs(problem, pairs, deltas, costs)
+        gradient_steps(problem, pairs, deltas, costs)
 
     def matched() -> None:
-        evaluate_pairs(problem, lit_pairs, deltas, costs)
+        gradient_steps(problem, lit_pairs, deltas, costs)
 
     def gemm() -> None:
         for _ in range(N_IMAGES):
