@@ -6,12 +6,14 @@ transposed matrix. The bound measured here is the time of exactly these: two sin
 of that size by BLAS (all centroids of an image at once, which is BLAS's best case) and one pass
 that samples a picture at given coordinates, written as plainly as possible. Beside it the same
 evaluation with light and contrast solved for (``intensity="affine"``). Everything on one thread,
-interleaved in one process, medians.
+interleaved in one process, medians of the processor's time.
 
     python -m benchmarks.kernel
 """
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 from numba import njit
@@ -107,7 +109,9 @@ def measure(side: int) -> list[str]:
         gather_passes(n_pairs, picture, width, rows, columns, out)
 
     with single_blas_thread():
-        ours_s, matched_s, gemm_s, gather_s = interleaved([ours, matched, gemm, gather], repeats=15)
+        ours_s, matched_s, gemm_s, gather_s = interleaved(
+            [ours, matched, gemm, gather], repeats=15, clock=time.thread_time
+        )
     us = 1e6 / n_pairs
     bound = gemm_s + gather_s
     return [

@@ -22,13 +22,15 @@ _add_in_order(np.zeros((1, 4)), np.ones((3, 4)), np.zeros(3, int), np.ones(3))
 def test_the_first_of_our_compilations_is_announced_once(caplog):
     from dikmeans.registration.sampling import locate
 
-    announcement = _Announcement()
-    ours, theirs = (
+    announcement, anonymous = _Announcement(), njit(lambda x: x)
+    anonymous.py_func.__module__ = None
+    ours, theirs, nobodys = (
         Event("numba:compile", EventStatus.START, {"dispatcher": function})
-        for function in (locate, njit(lambda x: x))
+        for function in (locate, njit(lambda x: x), anonymous)
     )
     with caplog.at_level(logging.WARNING, logger="dikmeans"):
         announcement.notify(theirs)
+        announcement.notify(nobodys)
         assert not caplog.messages
         for _ in range(2):
             announcement.notify(ours)

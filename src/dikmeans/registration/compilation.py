@@ -26,10 +26,11 @@ class _Announcement(Listener):
 
     def on_start(self, event: Event) -> None:
         """A function is compiled; one that is found in a file is not."""
-        package = event.data["dispatcher"].py_func.__module__.partition(".")[0]
-        if package == __package__.partition(".")[0] and not self._is_made:
+        function = getattr(event.data["dispatcher"], "py_func", None)
+        module = getattr(function, "__module__", None) or ""  # made by `exec`, it has none
+        if module.startswith("dikmeans.") and not self._is_made:
             self._is_made = True
-            logging.getLogger(package).warning(COMPILING)
+            logging.getLogger("dikmeans").warning(COMPILING)
 
     def on_end(self, event: Event) -> None:
         """Nothing to say."""

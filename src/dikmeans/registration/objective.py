@@ -195,16 +195,17 @@ def project(sampler, slopes, gradient):
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def add_penalty(penalty, delta, gradient):
     """Return delta^T Q delta; `gradient`, halved on entry, becomes the whole gradient."""
-    n_basis = delta.shape[1]
+    # one row of numbers, from zero on: an offset in an index would keep the compiler from using
+    # vector units
+    parameters, slopes = delta.ravel(), gradient.ravel()
     cost = np.float32(0)
-    for axis in range(2):
-        for i in range(n_basis):
-            row = penalty[axis * n_basis + i]
-            pull = np.float32(0)
-            for j in range(n_basis):
-                pull += row[j] * delta[0, j] + row[n_basis + j] * delta[1, j]
-            cost += pull * delta[axis, i]
-            gradient[axis, i] = np.float32(2) * (gradient[axis, i] + pull)
+    for i in range(parameters.shape[0]):
+        row = penalty[i]
+        pull = np.float32(0)
+        for j in range(parameters.shape[0]):
+            pull += row[j] * parameters[j]
+        cost += pull * parameters[i]
+        slopes[i] = np.float32(2) * (slopes[i] + pull)
     return cost
 
 
