@@ -102,7 +102,7 @@ class Descent:
     def run_cold(self, stages: tuple[Stage, ...], prune: float) -> None:
         """Coarse to fine; pairs that are hopeless after a stage take no part in those after it."""
         levels = build_pyramid(self._images, self._measure.grids, self._measure.border)
-        active = np.arange(len(self._costs))
+        active: IntArray = np.arange(len(self._costs))
         for number, stage in enumerate(stages):
             if number:
                 active = self._near_best(self._costs, active, prune)
@@ -191,8 +191,8 @@ class Descent:
         if self._bank.starts is None:
             yield Start(everyone, upright, unmoved, 1.0)
             return
-        poses, costs = (array.ravel() for array in self._best_poses(images, self._gains))
-        deltas = self._bank.starts.deltas[poses]
+        poses, pose_costs = self._best_poses(images, self._gains)
+        deltas, costs = self._bank.starts.deltas[poses.ravel()], pose_costs.ravel()
         self._deltas[:] = self._embedded(deltas)
         first = self._near_best(costs, everyone, PROMISING * prune)
         yield Start(first, upright[first], unmoved[first], 1.0)
