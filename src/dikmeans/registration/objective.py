@@ -195,25 +195,23 @@ def project(sampler, slopes, gradient):
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
 def add_penalty(penalty, delta, gradient):
     """Return delta^T Q delta; `gradient`, halved on entry, becomes the whole gradient."""
-    n_basis = delta.shape[1]
+    # one row of numbers, from zero on: an offset in an index would keep the compiler from using
+    # vector units
+    parameters, slopes = delta.ravel(), gradient.ravel()
     cost = np.float32(0)
-    for axis in range(2):
-        for i in range(n_basis):
-            row = penalty[axis * n_basis + i]
-            pull = np.float32(0)
-            for j in range(n_basis):
-                pull += row[j] * delta[0, j] + row[n_basis + j] * delta[1, j]
-            cost += pull * delta[axis, i]
-            gradient[axis, i] = np.float32(2) * (gradient[axis, i] + pull)
+    for i in range(parameters.shape[0]):
+        row = penalty[i]
+        pull = np.float32(0)
+        for j in range(parameters.shape[0]):
+            pull += row[j] * parameters[j]
+        cost += pull * parameters[i]
+        slopes[i] = np.float32(2) * (slopes[i] + pull)
     return cost
 
 
 @njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def evaluate(problem, pairs, pair, delta, gradient, work, cells):
-    """Cost of pair number `pair` at `delta` (2, n_basis); its gradient goes into `gradient`.
-
-    `work` (N_WORK_ROWS, n_pixels) float32 and `cells` (n_pixels,) uint32 are scratch space.
-    """
+def data_term(problem, pairs, pair, delta, work, cells):
+    """Cost of pair number `pair` without the penalty; residual times slope is in ``work[2:4]``."""
     rows, columns, slopes, corners = work[0], work[1], work[2:4], work[4:8]
     template = pairs.templates[pairs.template_of[pair]]
     target = pairs.targets[pairs.target_of[pair]]
@@ -232,7 +230,17 @@ def evaluate(problem, pairs, pair, delta, gradient, work, cells):
             )
         else:
             cost += residual(corners, rows, columns, target[c], pairs.gain[pair], c == 0, slopes)
-    project(problem.sampler, slopes, gradient)
+    return cost
+
+
+@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+def evaluate(problem, pairs, pair, delta, gradient, work, cells):
+    """Cost of pair number `pair` at `delta` (2, n_basis); its gradient goes into `gradient`.
+
+    `work` (N_WORK_ROWS, n_pixels) float32 and `cells` (n_pixels,) uint32 are scratch space.
+    """
+    cost = data_term(problem, pairs, pair, delta, work, cells)
+    project(problem.sampler, work[2:4], gradient)
     return cost + add_penalty(problem.penalties[pairs.centroid_of[pair]], delta, gradient)
 
 
@@ -261,4 +269,6 @@ def evaluate_pairs(problem, pairs, deltas, costs):
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
     gradient = np.empty((2, problem.sampler.phi.shape[0]), np.float32)
     for i in range(costs.shape[0]):
-        costs[i] = evaluate(problem, pairs, i, deltas[i], gradient, work, cells)
+        cost = data_term(problem, pairs, i, deltas[i], work, cells)
+        gradient[:] = 0  # of the penalty alone, and not used
+        costs[i] = cost + add_penalty(problem.penalties[pairs.centroid_of[i]], deltas[i], gradient)

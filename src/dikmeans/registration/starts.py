@@ -124,7 +124,7 @@ def best_poses(
     poses, costs = np.empty(shape, np.int64), np.empty(shape, np.float32)
     _best_poses(bank, targets, gains, poses, costs)
     costs += (gains * np.einsum("nv,nv->n", targets, targets))[:, None]
-    return poses, costs
+    return poses, np.maximum(costs, 0)  # rounding may take a perfect fit below
 
 
 # No matrix product: what it returns for a row depends on the rows beside it, in the last bits.

@@ -25,6 +25,7 @@ import numpy as np
 from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
+from dikmeans.registration.compilation import announce_compilation
 from dikmeans.registration.descent import CentroidBank, Descent, StageKey
 from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
@@ -101,6 +102,7 @@ class WarpedMeasure:
         orientation: Orientation = "upright",
         precision: FloatArray | None = None,
     ):
+        announce_compilation()
         self.warp = warp
         self.smoothness = smoothness
         self.direction: Direction = direction
