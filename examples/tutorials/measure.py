@@ -52,8 +52,8 @@ print(f"cost {found.cost:.1f}, of which bending {found.bending_cost:.1f}")
 # Prepare pictures first
 # ----------------------
 # The measure takes pictures as they are: a cost is a sum of squared differences. Prepare them as a
-# fit would, with any step of `dikmeans.preprocessing`; then costs are between 0, a perfect fit, and
-# about 1.
+# fit would, with any step of `dikmeans.preprocessing`. At unit norm, 0 is a perfect fit, and 1 no
+# better than an empty picture.
 
 prepared = LocalContrast().fit_transform(X)
 train, test = np.arange(60), np.arange(60, 260)

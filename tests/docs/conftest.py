@@ -97,7 +97,7 @@ def names(shelf, desk) -> dict[str, Any]:
         "da": da,
         "zarr": zarr,
         "plot": plot,
-        "load": datasets.load,
+        "load": lambda folder: datasets.load(folder).images,  # a function of the reader
         "DIKMeans": DIKMeans,
         "align": align,
         "pairwise_cost": pairwise_cost,

@@ -28,7 +28,8 @@ PAGES = {page_name(page): page for page in pages()}
 # What is another thing here: a cluster of machines, a shared disk, a GPU.
 REPLACED = {
     '"tcp://scheduler:8786"': "processes=False, n_workers=1, dashboard_address=None",
-    "/shared/": "shared-",
+    '"/shared/images.zarr", shape': '"written.zarr", shape',
+    '"/shared/': '"',
     '"cuda"': "None",  # no device: the compiled loops
 }
 # Blocks that no test can run, by what stands in them; they are compiled.

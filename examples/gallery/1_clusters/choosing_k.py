@@ -5,17 +5,18 @@ How many clusters?
 The cost cannot tell: it falls with every cluster that is added. Stability can help: if the number
 is right, fits on two random halves of the pictures find the same clusters.
 
-The digits 0 to 4 should give five. `dikmeans choose-k` does the same from the command line.
+The digits 0 to 3 should give four. `dikmeans choose-k` does the same from the command line.
 """
 
 from matplotlib import pyplot as plt
-from sklearn.datasets import load_digits
 
 from dikmeans import DIKMeans
+from dikmeans.demo import load_digits
 from dikmeans.evaluation import choose_n_clusters, score_n_clusters
 
-X = load_digits(n_class=5).images[:250]
-scores = list(score_n_clusters(DIKMeans(n_init=1), X, range(3, 8), n_splits=2))
+digits = load_digits(1000, seed=0)
+X = digits.images[digits.labels < 4][:200]
+scores = list(score_n_clusters(DIKMeans(n_init=1), X, range(3, 7), n_splits=2))
 choice = choose_n_clusters(scores)
 print(f"recommended: {choice.n_clusters}; as good: {choice.alternatives or 'no other'}")
 

@@ -29,7 +29,7 @@ refined = refine(model, X, Corrections(clusters=merged))
 plot.prototypes(refined, title="Merged, and fitted again")
 
 # %%
-# All pictures were compared with the merged clusters; some have found a better one.
+# All pictures were compared with the new clusters; those that fit another one better have moved.
 
 moved = (refined.labels_ != majority[model.labels_]).sum()
 print(f"{refined.n_clusters} clusters; {moved} of {len(X)} pictures have moved to another digit")

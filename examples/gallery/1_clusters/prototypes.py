@@ -25,7 +25,7 @@ plot.prototypes(model)
 
 # %%
 # Which prototype a picture has, is in its assignment. The members nearest to each prototype of the
-# first cluster:
+# first cluster. A small prototype that is unlike the others shows what does not belong.
 
 rows = {}
 for prototype in np.flatnonzero(model.prototype_clusters_ == 0):

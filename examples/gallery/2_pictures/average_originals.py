@@ -38,7 +38,7 @@ def letter(character):
     )
 
 
-originals = [letter(character) for character in "aBgR" * 30]
+originals = [letter(character) for character in "aGRm" * 30]
 X = np.stack([np.asarray(picture.resize((32, 32))) for picture in originals]) / 255
 model = DIKMeans(4, n_init=1, n_prototypes=1, random_state=0).fit(X)
 averages = model.average_originals(X, [np.asarray(picture) / 255 for picture in originals])

@@ -8,9 +8,9 @@ the steps from the pictures; here each is shown alone.
 """
 
 import numpy as np
+from matplotlib import pyplot as plt
 
 from dikmeans.demo import load_digits
-from dikmeans.plot.centroid_rows import centroid_rows
 from dikmeans.preprocessing import (
     Background,
     Centering,
@@ -42,11 +42,12 @@ steps = {
     "or + whitening": Chain((Background(), Centering(), Whitening())),
     "or + unit norm": Chain((Background(), Centering(), UnitNorm())),
 }
-for_show = {}
-for name, step in steps.items():
-    pictures = step.fit_transform(X)
-    for_show[name] = pictures / np.abs(pictures).max(axis=(1, 2), keepdims=True)
-centroid_rows(for_show)
+figure, axes = plt.subplots(6, 8, figsize=(8, 6), layout="constrained")
+for row, (name, step) in zip(axes, steps.items(), strict=True):
+    for axis, picture in zip(row, step.fit_transform(X), strict=True):
+        axis.imshow(picture, cmap="gray" if name == "as scanned" else "gray_r")
+        axis.set(xticks=[], yticks=[])
+    row[0].set_ylabel(name, rotation=0, ha="right", va="center")
 
 # %%
 # Local contrast gives a dot as much weight as a line; whitening gives fine detail more weight, for
