@@ -74,6 +74,7 @@ def main(run: Path, folder: Path) -> None:
             assert server.stdout is not None
             size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
             driver.set_script_timeout(LONGEST_SECONDS)
+            driver.command_executor.client_config.timeout = LONGEST_SECONDS
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             driver.get(server.stdout.readline().split()[1])
             for name, script in STEPS.items():
