@@ -24,24 +24,39 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 WIDTH, HEIGHT = 1240, 800
-SETTLED_SECONDS = 3.0
+SETTLED_SECONDS, LONGEST_SECONDS = 2.0, 600
 COLORS = 128
 # Names of the files, and the script that leads to what they show; in this order.
 STEPS = {
-    "studio-overview": "",
-    "studio-rename": "location.hash = 'cluster/c1'; setTimeout(() => byId('name').click(), 800);"
-    "setTimeout(() => { document.querySelector('input.rename').value = 'fist' }, 1200)",
-    "studio-select": "document.activeElement.blur(); setTimeout(() => {"
-    "const tiles = document.querySelectorAll('#members .tile'); tiles[5].click();"
-    "tiles[7].dispatchEvent(new MouseEvent('click', {bubbles: true, shiftKey: true})) }, 1200)",
-    "studio-merge": "clearSelection(); askMerge('c1')",
-    "studio-doubtful": "byId('choose').close(); location.hash = 'doubtful'",
-    "studio-picture": "location.hash = `picture/${queue[0].number}`; toggleTheme()",
-    "studio-map": "toggleTheme(); location.hash = 'map'",
-    "studio-compare": "edit([{kind: 'merge', clusters: ['c2'], into: 'c1'}]).then(startRefit)",
+    "studio-overview": "await there('.card')",
+    "studio-rename": """location.hash = 'cluster/c1'; await there('#members .tile');
+        byId('name').click(); document.querySelector('input.rename').value = 'scissors'""",
+    "studio-select": """document.activeElement.blur(); await there('.strip [title^=scissors]');
+        await edit([{kind: 'note', cluster: 'c1', text: 'Some hold up four fingers: look again.'}]);
+        await there('#members .tile:nth-child(8)');
+        const tiles = document.querySelectorAll('#members .tile'); tiles[5].click();
+        tiles[7].dispatchEvent(new MouseEvent('click', {bubbles: true, shiftKey: true}))""",
+    "studio-merge": "clearSelection(); askMerge('c1'); await there('#choose[open] img')",
+    "studio-doubtful": """byId('choose').close(); location.hash = 'doubtful';
+        await there('.decision')""",
+    "studio-picture": """location.hash = `picture/${queue[0].number}`; toggleTheme();
+        await there('iframe[style*=height]')""",
+    "studio-map": """toggleTheme(); location.hash = 'map';
+        await there('main.map iframe[style*=height]')""",
+    "studio-compare": """edit([{kind: 'merge', clusters: ['c0'], into: 'c1'}]).then(startRefit);
+        await there('#keep')""",
 }
-# What must be in the page before a picture of it is taken.
-AWAITED = {"studio-map": "iframe", "studio-compare": "#keep", "studio-merge": "#choose[open] img"}
+# Around each step: a way to wait for something, and at the end for all pictures in view.
+STEP = """const done = arguments[arguments.length - 1];
+const sleep = () => new Promise((resolve) => setTimeout(resolve, 200));
+const there = async (what) => { while (!document.querySelector(what)) await sleep(); };
+(async () => {
+  %s;
+  await sleep();
+  const inView = (image) => image.getBoundingClientRect().top < innerHeight;
+  const isThere = (image) => image.complete && image.naturalWidth > 0;
+  while (![...document.images].filter(inView).every(isThere)) await sleep();
+})().then(done);"""
 
 
 def main(run: Path, folder: Path) -> None:
@@ -58,21 +73,21 @@ def main(run: Path, folder: Path) -> None:
         try:
             assert server.stdout is not None
             size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+            driver.set_script_timeout(LONGEST_SECONDS)
+            driver.command_executor.client_config.timeout = LONGEST_SECONDS
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
             driver.get(server.stdout.readline().split()[1])
             for name, script in STEPS.items():
-                driver.execute_script(script)
-                take(driver, folder / f"{name}.png", AWAITED.get(name, "main h1"))
+                driver.execute_async_script(STEP % script)
+                take(driver, folder / f"{name}.png")
         finally:
             driver.quit()
             server.terminate()
             server.wait()
 
 
-def take(driver: webdriver.Chrome, path: Path, awaited: str) -> None:
-    """A picture of the page once it shows what it should, in few colors: it is small then."""
-    while not driver.find_elements("css selector", awaited):
-        time.sleep(0.2)
+def take(driver: webdriver.Chrome, path: Path) -> None:
+    """A picture of the page, in few colors: it is small then."""
     time.sleep(SETTLED_SECONDS)
     shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
     image = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
