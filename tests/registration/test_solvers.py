@@ -167,6 +167,27 @@ def test_pruning_of_a_warm_start_judges_by_the_costs_at_the_start_and_keeps_what
     np.testing.assert_allclose(pruned.costs[gone], before[gone], rtol=1e-6)
 
 
+def test_pairs_that_were_hopeless_by_far_keep_cost_and_warp_and_change_nothing_else(
+    make, images, centroids
+):
+    measure = make()
+    bank = measure.bank(centroids)
+    start = some_warps(measure, 12, 3, 0.02)
+    known = costs_at(measure, images, bank, start)
+    known[:, 0] = 1.5 * known.min(axis=1)  # at the limit that the best pair draws: 1.2 squared
+    known[:4, 0] = known[:4].min(axis=1)
+    forgotten = known > 1.2**2 * known.min(axis=1, keepdims=True)
+    assert 0 < forgotten.sum() < forgotten.size
+    whole = measure.align(images, bank, start=start, prune=1.2)
+    fits = measure.align(images, bank, start=start, known=known, prune=1.2)
+    assert (fits.status[forgotten] == Status.PRUNED).all()
+    np.testing.assert_allclose(fits.costs[forgotten], known[forgotten], rtol=1e-6)
+    np.testing.assert_array_equal(fits.deltas[forgotten], start[forgotten])
+    both = (fits.status != Status.PRUNED) & (whole.status != Status.PRUNED)
+    assert both.any()
+    np.testing.assert_array_equal(fits.costs[both], whole.costs[both])
+
+
 def test_a_bank_made_for_warm_starts_gives_the_same_warm_starts(make, images, centroids):
     measure = make()
     start = some_warps(measure, 12, 3)

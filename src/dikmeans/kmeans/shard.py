@@ -188,6 +188,8 @@ def assign(
         start=None if before is None else before.deltas,
         orientations=None if before is None else before.orientations,
         keep=None if before is None else before.costs.argmin(axis=1),
+        # surcharges are no part of what the measure knows
+        known=None if before is None or shard.guidance is not None else before.costs,
         prune=PRUNE_COLD if before is None else PRUNE_WARM,
         n_jobs=n_jobs,
     )

@@ -37,6 +37,7 @@ def align_images(
     start: FloatArray | None = None,
     orientations: IntArray | None = None,
     keep: IntArray | None = None,
+    known: FloatArray | None = None,
     prune: float = np.inf,
     n_jobs: int | None = None,
 ) -> PairFits:
@@ -49,6 +50,7 @@ def align_images(
             start=None if start is None else start[part],
             orientations=None if orientations is None else orientations[part],
             keep=None if keep is None else keep[part],
+            known=None if known is None else known[part],
             prune=prune,
         )
 

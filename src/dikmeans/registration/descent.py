@@ -130,12 +130,24 @@ class Descent:
         )
         self._status[pruned] = Status.PRUNED
 
-    def run_warm(self, stages: tuple[Stage, ...], keep: IntArray | None, prune: float) -> None:
+    def run_warm(
+        self,
+        stages: tuple[Stage, ...],
+        keep: IntArray | None,
+        known: FloatArray | None,
+        prune: float,
+    ) -> None:
         """Refine the promising pairs, and each image's `keep`, on the sharp pictures alone."""
         sharp = self._pairs(self._images, 0)
-        self._costs = self._measure.evaluate(self._bank.problems[0, False], sharp, self._deltas)
-        everyone = np.arange(len(self._costs))
-        chosen = self._near_best(self._costs, everyone, prune)
+        everyone: IntArray = np.arange(len(self._costs))
+        looked_at = everyone
+        if known is not None:
+            self._costs = (known / self._energies[:, None]).astype(np.float32).ravel()
+            looked_at = self._near_best(self._costs, everyone, prune**2)
+        self._costs[looked_at] = self._measure.evaluate(
+            self._bank.problems[0, False], sharp.subset(looked_at), self._deltas[looked_at]
+        )
+        chosen = self._near_best(self._costs, looked_at, prune)
         if keep is not None:
             chosen = np.union1d(chosen, everyone.reshape(self._shape)[np.arange(len(keep)), keep])
         for stage in stages:

@@ -78,6 +78,7 @@ class EuclideanMeasure:
         start: FloatArray | None = None,
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
+        known: FloatArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
         """The cost of every image to every centroid."""

@@ -145,6 +145,7 @@ class Measure(Protocol):
         start: FloatArray | None = None,
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
+        known: FloatArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
         """Align every image with every centroid.
@@ -162,6 +163,10 @@ class Measure(Protocol):
             are upright.
         keep : int array of shape (n,), optional
             With a warm start: one centroid per image that is refined in any case.
+        known : array of shape (n, K), optional
+            With a warm start: what the pairs cost with slightly different centroids. A pair that
+            was hopeless by far, at more than the square of `prune` times the best, is not even
+            evaluated: it keeps its cost and its warp.
         prune : float
             A pair takes part in the next stage of a descent only if its cost so far is at most
             `prune` times that of the image's best pair.

@@ -227,6 +227,7 @@ class WarpedMeasure:
         start: FloatArray | None = None,
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
+        known: FloatArray | None = None,
         prune: float = np.inf,
     ) -> PairFits:
         """Align every image with every centroid: coarse to fine, or from a warm start."""
@@ -236,7 +237,7 @@ class WarpedMeasure:
             descent.run_cold(self._cold, prune)
             descent.retry_from_identity(self._warm)
         else:
-            descent.run_warm(self._warm, keep, prune)
+            descent.run_warm(self._warm, keep, known, prune)
         return descent.result()
 
     def evaluate(self, problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
