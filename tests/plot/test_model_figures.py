@@ -57,6 +57,15 @@ def test_members_are_shown_before_and_after_alignment_from_best_to_worst(small_d
         np.testing.assert_array_equal(data_of(below[rank]), displayable(alignments.aligned[i]))
 
 
+def test_pictures_on_paper_are_drawn_dark_on_light_whatever_centroids_are(small_digits):
+    model, X = small_digits.model, 20 - small_digits.X
+    picture, *_ = plot.alignment(model, X[3]).axes
+    cluster = int(model.predict(X)[0])
+    first_member = plot.members(model, X, cluster, most=3).axes[1]
+    for axis in (picture, first_member):
+        assert axis.images[0].get_cmap().name == "gray"
+
+
 def test_of_many_members_the_best_the_worst_and_one_between_are_shown(small_digits):
     model, X = small_digits.model, small_digits.X
     cluster = int(model.labels_[0])

@@ -95,12 +95,14 @@ def members(
     draw_picture(axes[0, 0], centroids[cluster], cmap=cmap)
     axes[0, 0].set_title("centroid", fontsize=8, pad=3)
     without_ticks(axes[1, 0])
-    shown_map = cmap if originals is None else gray_map(np.asarray(top[0])[None])
+    # pictures as people know them may be dark on light, where what is compared is light on dark
+    top_map = gray_map(np.asarray(top[0])[None])
+    bottom_map = cmap if originals is None else top_map
     for column, (original, aligned, cost) in enumerate(
         zip(top, bottom, alignments.cost, strict=True), start=1
     ):
-        draw_picture(axes[0, column], original, cmap=shown_map)
-        draw_picture(axes[1, column], aligned, cmap=shown_map)
+        draw_picture(axes[0, column], original, cmap=top_map)
+        draw_picture(axes[1, column], aligned, cmap=bottom_map)
         axes[1, column].set_xlabel(f"{cost:.2g}", fontsize=7.5, color=GRAY, labelpad=2)
     axes[0, 1].set_ylabel("original", rotation=0, ha="right", va="center")
     axes[1, 1].set_ylabel("aligned", rotation=0, ha="right", va="center")

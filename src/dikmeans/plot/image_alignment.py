@@ -73,7 +73,8 @@ def alignment(
         f"{name}, warped": aligned.warped,
     }
     for (heading, panel), axis in zip(panels.items(), axes, strict=False):
-        draw_picture(axis, panel, cmap=cmap)
+        # the picture itself may be dark on light, where what is compared is light on dark
+        draw_picture(axis, panel, cmap=None if panel is seen else cmap)
         axis.set_title(heading)
     draw_grid(axes[3], aligned.grid, source, cmap=cmap)
     axes[3].set_title("deformed grid")
