@@ -28,16 +28,18 @@ REFINEMENT_ITERATIONS = 2
 
 
 class Trial(NamedTuple):
-    """A data set, how many of its pictures, and how many labels per class."""
+    """A data set, how many of its pictures, how many labels per class, and which classes."""
 
     dataset: str
     n_pictures: int
     n_labels: int
+    classes: tuple[int, ...] | None = None
 
 
 TRIALS = {
     "MNIST": Trial("mnist", 2000, 1),
     "hands": Trial("rock-paper-scissors", 300, 5),
+    "Arabic, 8 letters": Trial("arabic-characters", 240, 5, (1, 2, 5, 8, 10, 12, 18, 24)),
     "Arabic": Trial("arabic-characters", 1000, 5),
 }
 
@@ -46,8 +48,12 @@ def draw(trial: Trial, data_home: str, seed: int) -> tuple[np.ndarray, np.ndarra
     """Pictures, all their classes, and the few that are told."""
     images = load(trial.dataset, "train", data_home, download=False)
     rng = np.random.default_rng(seed)
-    chosen = rng.permutation(len(images))[: trial.n_pictures]
-    classes = np.asarray(images.labels)[chosen]
+    labels = np.asarray(images.labels)
+    usable = np.arange(len(labels))
+    if trial.classes is not None:
+        usable = np.flatnonzero(np.isin(labels, trial.classes))
+    chosen = usable[rng.permutation(len(usable))[: trial.n_pictures]]
+    classes = labels[chosen]
     told = np.full(len(chosen), UNKNOWN)
     for one in np.unique(classes):
         few = rng.choice(np.flatnonzero(classes == one), trial.n_labels, replace=False)
@@ -93,7 +99,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=None)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    header = ["set   ", "labels per class", "seed", "without", "with labels", "by name", "refined"]
+    header = [
+        "set              ",
+        "labels per class",
+        "seed",
+        "without",
+        "with labels",
+        "by name",
+        "refined",
+    ]
     print_table(header, rows(options))
 
 

@@ -91,5 +91,6 @@ def test_a_part_of_the_images_takes_its_surcharges_along(data):
     if part is None:
         assert not expected
     else:
-        found = {int(i): int(row.argmin()) for i, row in zip(*part, strict=True)}
+        rows = zip(part.numbers, part.surcharges, strict=True)
+        found = {int(i): int(row.argmin()) for i, row in rows}
         assert found == expected
