@@ -32,7 +32,8 @@ extensions = [
     "api_pages",
     "command_line_page",
 ]
-exclude_patterns = ["_build", "pictures", "**/GALLERY_HEADER.rst", "gallery/**/*.md5"]
+# worked tutorials are listed among the others, not on a page of their own
+exclude_patterns = ["_build", "pictures", "**/GALLERY_HEADER.rst", "tutorials/worked/index.rst"]
 templates_path = ["_templates"]
 default_role = "autolink"
 smartquotes = False  # two hyphens are an option, and quotes stand in code
