@@ -32,7 +32,7 @@ from dikmeans.registration.result import cluster_costs
 
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
 # scratch (judged after every stage) and from a warm start (judged on the sharp pictures).
-PRUNE_COLD, PRUNE_WARM = 3.0, 2.0
+PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
 
 FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 2
 _FITS_TYPES = {

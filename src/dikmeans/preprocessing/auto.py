@@ -29,8 +29,8 @@ SMALLEST_SIDE = 16
 OFF_CENTER = 0.04
 # Their sizes are made equal if they differ by more than this (standard deviation of the logarithm).
 UNEQUAL_SIZES = 0.2
-# So many pictures tell what ground they have.
-N_GROUNDS = 200
+# So many pictures tell what ground they have, and whether their sizes differ.
+N_TELLING = 200
 
 
 def choose_intensity(preprocessing: Preprocessor, warp: WarpName) -> tuple[IntensityName, str]:
@@ -76,7 +76,7 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
     steps: list[Preprocessor] = []
     reasons: list[str] = []
     has_alpha = find_alpha(pictures) > 0
-    ground = find_ground(pictures[learning_indices(len(pictures), N_GROUNDS)])
+    ground = find_ground(pictures[learning_indices(len(pictures), N_TELLING)])
     is_plain = has_alpha or ground.is_plain
     if has_alpha or (is_plain and not ground.is_black):
         steps.append(Background())
@@ -102,7 +102,7 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
 
 def _choose_placing(pictures: FloatArray) -> tuple[Preprocessor, str] | None:
     """How pictures on a dark ground should be brought to one place and size, and why; or None."""
-    _, sizes = find_sizes(pictures)
+    _, sizes = find_sizes(pictures[learning_indices(len(pictures), N_TELLING)])
     sizes = sizes[sizes > 0]
     if len(sizes) and np.log(sizes).std() > UNEQUAL_SIZES:
         return SizeNormalization(), "what they show differs in size"
