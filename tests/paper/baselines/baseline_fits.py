@@ -20,6 +20,7 @@ def small(baseline: type, **parameters: Any) -> Any:
     short = {
         "n_clusters": 3,
         "pretrain_epochs": 2,
+        "batch_size": 32,
         "random_state": 0,
         "n_threads": 1,
         "device": "cpu",
