@@ -64,7 +64,7 @@ class DeepClusterer(
     learning_rate : float or "auto", default=1e-3
         Of Adam in the pre-training. "auto" tries the paper's grid on a sample and takes the rate
         with the lowest error, see `dikmeans.paper.baselines.pretraining.choose_learning_rate`.
-    pretrain_epochs : int, default=40
+    pretrain_epochs : int, default=20
         Passes through the images in the pre-training.
     min_steps : int, default=0
         Batches in each phase of the training, at least, whatever its number of epochs: a few
@@ -125,7 +125,7 @@ class DeepClusterer(
     architecture: str = "mlp"
     embedding_dim: int = 10
     learning_rate: float | str = 1e-3
-    pretrain_epochs: int = 40
+    pretrain_epochs: int = 20
     min_steps: int = 0
     max_steps: int | None = None
     corruption: float = 0.0

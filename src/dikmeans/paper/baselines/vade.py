@@ -30,12 +30,9 @@ class VaDE(DeepClusterer):
     likelihood : {"bernoulli", "gaussian"}, default="bernoulli"
         Of the pixels: Bernoulli, the authors' choice for digits, or Gaussian of unit variance. Also
         used in the pre-training.
-    pretrain_epochs : int, default=20
-        Fewer than of the others: the second phase trains encoder and decoder, too.
-    cluster_learning_rate : float, default=2e-3
-        Of the second phase, the authors'; it is constant for the first half and falls to 0 in the
-        second.
-    epochs : int, default=40
+    cluster_learning_rate : float, default=1e-3
+        Of the second phase; it is constant for the first half and falls to 0 in the second.
+    epochs : int, default=30
         Passes through the images in the second phase.
     n_init : int, default=5
         Runs of the Gaussian mixture that gives the first prior.
@@ -59,9 +56,8 @@ class VaDE(DeepClusterer):
     """
 
     likelihood: str = "bernoulli"
-    pretrain_epochs: int = 20
-    cluster_learning_rate: float = 2e-3
-    epochs: int = 40
+    cluster_learning_rate: float = 1e-3
+    epochs: int = 30
     n_init: int = 5
 
     constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
