@@ -8,7 +8,7 @@ from dikmeans.registration.batches import align_images
 from dikmeans.registration.objective import Pairs, evaluate_pairs
 from dikmeans.registration.sampling import pad
 from dikmeans.registration.solvers import Stage, resolve_solver
-from dikmeans.registration.solvers.quasi_newton import _direction
+from dikmeans.registration.solvers.quasi_newton import _direction, _History
 from tests import reference
 from tests.helpers import build_measure
 
@@ -320,8 +320,7 @@ class TestAdam:
             np.empty(9, np.float32),
             np.empty(9, np.int8),
         )
-        before = np.empty(9, np.float32)
-        evaluate_pairs(problem, pairs, deltas, before)
+        before = evaluate_pairs(problem, pairs, deltas)
         solver = Adam(learning_rate=100.0)
         solver.minimize(problem, pairs, np.empty((3, 0, 0), np.float32), 1, deltas, costs, status)
         np.testing.assert_allclose(costs, before, rtol=1e-6)
@@ -340,30 +339,19 @@ class TestQuasiNewton:
         n, memory = 10, 6
         root = rng.normal(size=(2, n, n))
         inverse, hessian = (r @ r.T / n + np.eye(n) for r in root)
-        history = rng.normal(size=(n_stored, n))
-        steps, changes = np.zeros((2, memory, n), np.float32)
-        weights = np.zeros(memory, np.float32)
-        for i, step in enumerate(history):
-            steps[i % memory], changes[i % memory] = step, hessian @ step
-            weights[i % memory] = 1 / (step @ hessian @ step)
-        gradient, out = rng.normal(size=n).astype(np.float32), np.empty((2, n), np.float32)
-        alphas = np.empty(memory, np.float32)
-        _direction(
-            inverse.astype(np.float32),
-            gradient,
-            steps,
-            changes,
-            weights,
-            n_stored,
-            memory,
-            alphas,
-            out,
-        )
-        recent = history[-memory:] if n_stored else history
+        past = rng.normal(size=(n_stored, n))
+        history = _History.of(n // 2, memory)
+        for i, step in enumerate(past):
+            history.steps[i % memory], history.changes[i % memory] = step, hessian @ step
+            history.weights[i % memory] = 1 / (step @ hessian @ step)
+        history.gradient[:] = rng.normal(size=n)
+        slope = _direction(inverse.astype(np.float32), history, n_stored)
+        recent = past[-memory:] if n_stored else past
         matrix = reference.bfgs_inverse(inverse, recent, recent @ hessian)
-        np.testing.assert_allclose(
-            out[0], -matrix @ gradient, atol=1e-3 * np.abs(matrix @ gradient).max()
-        )
+        expected = -matrix @ history.gradient
+        limit = 1e-3 * np.abs(expected).max()
+        np.testing.assert_allclose(history.direction, expected, atol=limit)
+        assert slope == pytest.approx(expected @ history.gradient, rel=1e-3)
 
     def test_the_curvature_inverts_the_damped_gauss_newton_matrix_of_the_centroid(self, centroids):
         measure = build_measure((28, 28), landmarks=3, smoothness=0.05)

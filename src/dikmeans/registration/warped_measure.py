@@ -242,9 +242,7 @@ class WarpedMeasure:
 
     def evaluate(self, problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
         """Cost of every pair at its `deltas`."""
-        costs = np.empty(len(deltas), np.float32)
-        evaluate_pairs(problem, pairs, deltas, costs)
-        return costs
+        return evaluate_pairs(problem, pairs, deltas)
 
     def minimize(
         self,
