@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,13 @@ def connected_client() -> Client | None:
         return default_client()
     except ValueError:
         return None
+
+
+class Part(NamedTuple):
+    """One of the results of a task that returns several."""
+
+    whole: Any
+    number: int
 
 
 class DaskWorkers:
@@ -94,9 +101,21 @@ class DaskWorkers:
 
     def call(self, function: Callable[..., object], *arguments: object) -> Handle:
         """A task of the scheduler, which sends it to where its largest argument is."""
-        future = self._client.submit(function, *arguments, pure=False)
+        picks = [a.number if isinstance(a, Part) else None for a in arguments]
+        wholes = [a.whole if isinstance(a, Part) else a for a in arguments]
+        if not any(isinstance(a, Part) for a in arguments):
+            future = self._client.submit(function, *arguments, pure=False)
+        else:
+            future = self._client.submit(_call_with_parts, function, picks, *wholes, pure=False)
         self._futures.add(future)
         return future
+
+    def call_parts(
+        self, n_parts: int, function: Callable[..., object], *arguments: object
+    ) -> tuple[Handle, ...]:
+        """One task; its parts stay together, and whoever needs one picks it where they are."""
+        whole = self.call(function, *arguments)
+        return tuple(Part(whole, number) for number in range(n_parts))
 
     def share(self, value: object) -> Handle:
         """The value with the workers; the same object again is not sent again."""
@@ -116,17 +135,21 @@ class DaskWorkers:
 
     def fetch(self, handles: Iterable[Handle]) -> list[Any]:
         """Wait for the results."""
-        return self._client.gather(list(handles))
+        return self._client.gather([self._picked(handle) for handle in handles])
 
     def total(self, handles: Iterable[Handle]) -> Any:
         """The sum, added in groups on the workers."""
-        sums = list(handles)
+        sums = [self._picked(handle) for handle in handles]
         while len(sums) > 1:
             sums = [
                 self.call(_add_up, sums[first : first + SUMS_AT_ONCE])
                 for first in range(0, len(sums), SUMS_AT_ONCE)
             ]
         return self._client.gather(sums[0])
+
+    def _picked(self, handle: Handle) -> Handle:
+        """A result that may be sent elsewhere, without the other parts of its whole."""
+        return self.call(_itself, handle) if isinstance(handle, Part) else handle
 
     def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
         """Every worker writes what it has: the folder must be on a file system that all share."""
@@ -188,6 +211,12 @@ _SHARED = (
 
 def _itself(value: object) -> object:
     return value
+
+
+def _call_with_parts(function: Callable[..., object], picks: list[int | None], *wholes: Any) -> Any:
+    """Call a function with one part of each argument for which `picks` has its number."""
+    arguments = zip(wholes, picks, strict=True)
+    return function(*(whole if pick is None else whole[pick] for whole, pick in arguments))
 
 
 def _add_up(values: list[Any]) -> Any:
