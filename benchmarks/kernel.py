@@ -69,6 +69,7 @@ def measure(side: int) -> list[str]:
         template_of=image_of,
         target_of=centroid_of,
         centroid_of=centroid_of,
+        image_of=image_of,
         gain=np.ones(N_IMAGES * N_CENTROIDS, np.float32),
     )
     affine = AffineIntensity()

@@ -25,7 +25,8 @@ from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluat
 from dikmeans.registration.sampling import FAST
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
-CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
+CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
+STALLED, PRUNED = int(Status.STALLED), int(Status.PRUNED)
 
 # Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing
 # about.
@@ -38,6 +39,8 @@ MAX_BACKTRACKS = 4
 # Small gains in a row that mean convergence; below the floor a cost of a unit-energy image is zero.
 PATIENCE = 2
 COST_FLOOR = 1e-10
+# A pair is given up if so many times the gain that its quadratic model promises would not do.
+HOPE = 4.0
 
 
 class QuasiNewton(Solver):
@@ -118,8 +121,9 @@ class QuasiNewton(Solver):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
-        """Descend until two small gains in a row, or `evaluations` are used."""
+        """Descend until two small gains in a row, or `evaluations` are used, or all is lost."""
         _minimize_pairs(
             problem,
             pairs,
@@ -130,6 +134,7 @@ class QuasiNewton(Solver):
             deltas,
             costs,
             status,
+            np.float32(race),
         )
 
 
@@ -169,7 +174,9 @@ def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alp
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
+def _minimize_pairs(
+    problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status, race
+):
     n_basis, n_pixels = problem.sampler.phi.shape
     n = 2 * n_basis
     work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
@@ -185,7 +192,10 @@ def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
     half, tenth, max_step = np.float32(0.5), np.float32(0.1), np.float32(MAX_STEP)
     gain, floor = np.float32(SUFFICIENT_GAIN), np.float32(COST_FLOOR)
 
+    hope, image, limit = np.float32(HOPE / 2), -1, np.float32(np.inf)
     for pair in range(costs.shape[0]):
+        if pairs.image_of[pair] != image:
+            image, limit = pairs.image_of[pair], np.float32(np.inf)
         current = deltas[pair]
         inverse = inverses[pairs.centroid_of[pair]]
         cost = evaluate(problem, pairs, pair, current, gradient, work, cells)
@@ -210,6 +220,9 @@ def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
                     break
                 n_stored = 0
                 continue
+            if cost + hope * slope > limit:
+                outcome = PRUNED
+                break
 
             length = np.float32(1)
             if longest > max_step:
@@ -259,3 +272,4 @@ def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, 
                 break
         costs[pair] = cost
         status[pair] = outcome
+        limit = min(limit, race * cost)
