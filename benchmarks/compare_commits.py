@@ -80,7 +80,7 @@ def some_digits(n: int) -> tuple[np.ndarray, np.ndarray]:
     """`n` digits (n, 28, 28) in random order, and what they are; fewer if there are not so many."""
     try:
         data = load("mnist", "train")
-        images, labels = np.asarray(data.images), np.asarray(data.labels)
+        images, labels = np.rint(255 * np.asarray(data.images)), np.asarray(data.labels)
     except DataError:
         images, labels = mnist_data()
     order = np.random.default_rng(0).permutation(len(images))[:n]

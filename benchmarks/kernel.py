@@ -22,7 +22,7 @@ from benchmarks._common import digits, interleaved, print_table
 from dikmeans.parallel.threads import single_blas_thread
 from dikmeans.registration import MeasureSpec
 from dikmeans.registration.intensity import AffineIntensity
-from dikmeans.registration.objective import N_WORK_ROWS, Pairs, evaluate
+from dikmeans.registration.objective import Pairs, complete, evaluate, make_work
 from dikmeans.registration.sampling import FAST, pad
 
 N_IMAGES, N_CENTROIDS = 200, 10
@@ -48,12 +48,10 @@ def gather_passes(n, picture, width, rows, columns, out):
 
 
 @njit(nogil=True, fastmath=FAST)
-def gradient_steps(problem, pairs, deltas, costs):
-    n_basis, n_pixels = problem.sampler.phi.shape
-    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
-    gradient = np.empty((2, n_basis), np.float32)
+def gradient_steps(problem, pairs, deltas, costs, gradient, work):
     for i in range(costs.shape[0]):
-        costs[i] = evaluate(problem, pairs, i, deltas[i], gradient, work, cells)
+        costs[i], n_active = evaluate(problem, pairs, i, deltas[i], gradient, work)
+        complete(problem, n_active, gradient, work)
 
 
 def measure(side: int) -> list[str]:
@@ -69,6 +67,7 @@ def measure(side: int) -> list[str]:
         template_of=image_of,
         target_of=centroid_of,
         centroid_of=centroid_of,
+        image_of=image_of,
         gain=np.ones(N_IMAGES * N_CENTROIDS, np.float32),
     )
     affine = AffineIntensity()
@@ -83,7 +82,7 @@ def measure(side: int) -> list[str]:
     rng = np.random.default_rng(0)
     n_pairs, n_basis = N_IMAGES * N_CENTROIDS, measure.n_basis
     deltas = rng.normal(0, 0.03, (n_pairs, 2, n_basis)).astype(np.float32)
-    costs = np.empty(n_pairs, np.float32)
+    costs, step = np.empty(n_pairs, np.float32), np.empty((2, n_basis), np.float32)
 
     phi = problem.sampler.phi
     parameters = np.ascontiguousarray(deltas[:N_CENTROIDS].reshape(2 * N_CENTROIDS, n_basis))
@@ -95,10 +94,10 @@ def measure(side: int) -> list[str]:
     out = np.empty(phi.shape[1], np.float32)
 
     def ours() -> None:
-        gradient_steps(problem, pairs, deltas, costs)
+        gradient_steps(problem, pairs, deltas, costs, step, make_work(problem, pairs))
 
     def matched() -> None:
-        gradient_steps(problem, lit_pairs, deltas, costs)
+        gradient_steps(problem, lit_pairs, deltas, costs, step, make_work(problem, lit_pairs))
 
     def gemm() -> None:
         for _ in range(N_IMAGES):

@@ -242,9 +242,7 @@ class WarpedMeasure:
 
     def evaluate(self, problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
         """Cost of every pair at its `deltas`."""
-        costs = np.empty(len(deltas), np.float32)
-        evaluate_pairs(problem, pairs, deltas, costs)
-        return costs
+        return evaluate_pairs(problem, pairs, deltas)
 
     def minimize(
         self,
@@ -253,10 +251,11 @@ class WarpedMeasure:
         curvature: FloatArray,
         evaluations: int,
         deltas: FloatArray,
+        race: float = np.inf,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Parameters, costs and status after a descent from `deltas`, which may be overwritten."""
         costs, status = np.empty(len(deltas), np.float32), np.empty(len(deltas), np.int8)
-        self.solver.minimize(problem, pairs, curvature, evaluations, deltas, costs, status)
+        self.solver.minimize(problem, pairs, curvature, evaluations, deltas, costs, status, race)
         return deltas, costs, status
 
     # -- rendering -----------------------------------------------------------------------------

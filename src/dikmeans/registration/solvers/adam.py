@@ -9,7 +9,7 @@ from numba import njit
 
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Number, Whole
-from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
+from dikmeans.registration.objective import Pairs, Problem, complete, evaluate, make_work
 from dikmeans.registration.sampling import FAST
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
@@ -62,16 +62,17 @@ class Adam(Solver):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
         """Take `evaluations` steps on every pair."""
         rate = np.float32(self.learning_rate)
-        _minimize_pairs(problem, pairs, rate, evaluations, deltas, costs, status)
+        work = make_work(problem, pairs)
+        _minimize_pairs(problem, pairs, rate, evaluations, deltas, costs, status, work)
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status):
-    n_basis, n_pixels = problem.sampler.phi.shape
-    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
+def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status, work):
+    n_basis = deltas.shape[2]
     gradient = np.empty((2, n_basis), np.float32)
     mean, square = np.empty((2, n_basis), np.float32), np.empty((2, n_basis), np.float32)
     current = np.empty((2, n_basis), np.float32)
@@ -80,10 +81,11 @@ def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status):
         mean[:] = 0
         square[:] = 0
         current[:] = deltas[i]
-        best = evaluate(problem, pairs, i, current, gradient, work, cells)
+        best, n_active = evaluate(problem, pairs, i, current, gradient, work)
         status[i] = BUDGET
         decay1, decay2 = one, one
         for _ in range(steps):
+            complete(problem, n_active, gradient, work)
             decay1 *= keep1
             decay2 *= keep2
             steepest = np.float32(0)
@@ -98,7 +100,7 @@ def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status):
             if steepest == 0 and decay1 == keep1:  # starts on an exact minimum: nothing will move
                 status[i] = CONVERGED
                 break
-            cost = evaluate(problem, pairs, i, current, gradient, work, cells)
+            cost, n_active = evaluate(problem, pairs, i, current, gradient, work)
             if cost < best:
                 best = cost
                 deltas[i] = current
