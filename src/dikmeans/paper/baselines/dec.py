@@ -86,7 +86,7 @@ class DEC(DeepClusterer):
             learning_rate=self.cluster_learning_rate,
             max_epochs=self.max_updates,
             alpha=self.alpha,
-            update_interval=None if self.update_interval == "auto" else self.update_interval,
+            update_interval=None if self.update_interval == "auto" else int(self.update_interval),
             tol=self.tol,
             n_init=self.n_init,
         )

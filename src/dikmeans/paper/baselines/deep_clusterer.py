@@ -391,13 +391,13 @@ class DeepClusterer(
             embedded: Array = self._embed(images).numpy()
         return embedded
 
-    def fit_transform(self, X: Any, y: Any = None, **files: PathLike | None) -> Array:
-        """Fit, then return the embedding of each image; `files` as in `fit`."""
-        return self.fit(X, **files).transform(X)
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Array:
+        """Fit, then return the embedding of each image; `options` as in `fit`."""
+        return self.fit(X, **options).transform(X)
 
-    def fit_predict(self, X: Any, y: Any = None, **files: PathLike | None) -> IntArray:
-        """Fit, then return the cluster of each image; `files` as in `fit`."""
-        return self.fit(X, **files).labels_
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> IntArray:
+        """Fit, then return the cluster of each image; `options` as in `fit`."""
+        return self.fit(X, **options).labels_
 
     @property
     def cluster_centers_(self) -> Array:
