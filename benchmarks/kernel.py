@@ -51,7 +51,7 @@ def gather_passes(n, picture, width, rows, columns, out):
 def gradient_steps(problem, pairs, deltas, costs, gradient, work):
     for i in range(costs.shape[0]):
         costs[i], n_active = evaluate(problem, pairs, i, deltas[i], gradient, work)
-        complete(problem, n_active, gradient, work)
+        complete(problem.sampler, n_active, gradient, work)
 
 
 def measure(side: int) -> list[str]:

@@ -15,7 +15,6 @@ from dikmeans.registration.objective import (
     evaluate_pairs,
     make_work,
     penalize,
-    project,
     unmoved_costs,
 )
 from dikmeans.registration.sampling import PADDING, make_sampler, pad
@@ -91,12 +90,12 @@ def evaluate_one(problem, pairs, pair, delta):
         scratch[:] = np.nan
     work.cells[:], work.active[:] = 10**6, 10**6
     cost, n_active = evaluate(problem, pairs, pair, delta, gradient, work)
-    complete(problem, n_active, gradient, work)
+    complete(problem.sampler, n_active, gradient, work)
     return cost, gradient
 
 
 @pytest.mark.parametrize(("family", "shape"), CASES)
-def test_project_completes_the_gradient_with_phi_transposed_times_the_slopes(family, shape):
+def test_complete_adds_to_the_gradient_with_phi_transposed_times_the_slopes(family, shape):
     warp = make_warp(family, shape)
     sampler = make_sampler(warp, warp.grid)
     rng = np.random.default_rng(0)
@@ -104,14 +103,16 @@ def test_project_completes_the_gradient_with_phi_transposed_times_the_slopes(fam
     slopes[:, : warp.grid.n_pixels] = rng.normal(size=(2, warp.grid.n_pixels))
     pull = rng.normal(size=(2, warp.n_basis)).astype(np.float32)
     # slopes of other blocks do not count
+    work = make_work(Problem(sampler, pull, pull), a_problem(family, shape)[2])
     active = np.arange(0, len(sampler.block_weight), 2 * N_LANES)
+    work.slopes[:], work.active[: len(active)] = slopes, active
     counted = slopes.astype(float).reshape(2, -1, N_LANES)
     counted[:, 1::2] = 0
     in_order = np.empty((2, warp.grid.n_pixels))
     in_order[:, sampler.order] = counted.reshape(2, -1)[:, : warp.grid.n_pixels]
     expected = 2 * (pull + in_order @ sampler.phi.astype(float).T * sampler.scale[:, None])
     gradient = pull.copy()
-    project(sampler, slopes, active, gradient)
+    complete(sampler, len(active), gradient, work)
     np.testing.assert_allclose(gradient, expected, atol=1e-5 * np.abs(expected).max() + 1e-6)
 
 

@@ -50,7 +50,7 @@ def compiled_values(problem, pairs, deltas):
     work, costs, gradients = make_work(problem, pairs), [], np.empty_like(deltas)
     for i, delta in enumerate(deltas):
         cost, n_active = evaluate(problem, pairs, i, delta, gradients[i], work)
-        complete(problem, n_active, gradients[i], work)
+        complete(problem.sampler, n_active, gradients[i], work)
         costs.append(cost)
     return np.array(costs), gradients.reshape(len(deltas), -1)
 

@@ -84,7 +84,7 @@ def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status, work):
         status[i] = BUDGET
         decay1, decay2 = one, one
         for _ in range(steps):
-            complete(problem, n_active, gradient, work)
+            complete(problem.sampler, n_active, gradient, work)
             decay1 *= keep1
             decay2 *= keep2
             steepest = np.float32(0)

@@ -168,7 +168,7 @@ class _History(NamedTuple):
         return cls(*(np.empty(shape, np.float32) for shape in shapes))
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+@njit(fastmath=FAST, error_model="numpy", nogil=True, cache=True, forceinline=True)
 def _direction(inverse, history, n_stored):
     """L-BFGS two-loop recursion: minus the inverse Hessian times the gradient.
 
@@ -211,7 +211,7 @@ def _direction(inverse, history, n_stored):
     return slope
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, error_model="numpy", nogil=True, cache=True)
 def _minimize_pairs(
     problem, pairs, inverses, evaluations, tol, deltas, costs, status, history, work
 ):
@@ -253,7 +253,7 @@ def _minimize_pairs(
                 if cost <= floor:
                     outcome = CONVERGED
                     break
-                complete(problem, n_active, history.trial_gradient, work)
+                complete(problem.sampler, n_active, history.trial_gradient, work)
                 product = np.float32(0)
                 for i in range(n):
                     changes[s, i] = trial_gradient[i] - gradient[i]
