@@ -35,7 +35,7 @@ from dikmeans.registration.lanes import (
     store,
     total,
 )
-from dikmeans.registration.sampling import FAST, GROUP, STRIDE, Sampler, locate
+from dikmeans.registration.sampling import FAST, GROUP, INLINED, STRIDE, UNCOUNTED, Sampler, locate
 
 NO_NORMS = np.empty(0, np.float32)
 
@@ -143,7 +143,7 @@ def make_work(problem: Problem, pairs: Pairs) -> Work:
     )
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINED)
 def take_target(sampler, targets, number, work):
     """Bring a target into block order, if it is not the one that is there."""
     if work.target_number[0] == number:
@@ -154,7 +154,7 @@ def take_target(sampler, targets, number, work):
             work.target[c, p] = targets[number, c, sampler.order[p]]
 
 
-@njit(error_model="numpy", nogil=True, cache=True, forceinline=True)
+@njit(error_model="numpy", **INLINED)
 def matched_residual(sampler, templates, number, channel, gain, norms, work):
     """`residual` after the best gain and offset; `norms` are those of template and target."""
     template_norm, target_norm = norms
@@ -205,7 +205,7 @@ def matched_residual(sampler, templates, number, channel, gain, norms, work):
     return gain * (total(cost) + weight * excess * excess), n_active
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINED)
 def residual(template_norms, target_norms, sampler, pairs, pair, channel, work):
     """Squared residual of a channel times the gain; adds residual times slope to the slopes.
 
@@ -243,14 +243,14 @@ def residual(template_norms, target_norms, sampler, pairs, pair, channel, work):
     return gain * total(cost), n_active
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINED)
 def complete(sampler, n_active, gradient, work):
     """Complete a gradient: from what the penalty pulls to ``2 (pull + Phi^T slopes)``.
 
     `n_active` is the number of blocks in ``work.active``, the only ones that count.
     """
     slopes, active = work.slopes, work.active
-    blocks, (n_basis, n_places) = sampler.blocks, (gradient.shape[1], slopes.shape[1])
+    blocks, n_basis, n_places = sampler.blocks, sampler.phi.shape[0], slopes.shape[1]
     n_filled, two = blocks.shape[1], np.float32(2)
     scale_y, scale_x = sampler.scale
     for j in range(0, n_basis, GROUP):
@@ -279,32 +279,31 @@ def complete(sampler, n_active, gradient, work):
         )  # fmt: skip
         for i in range(min(GROUP, n_basis - j)):
             y, x = sums[i]
-            gradient[0, j + i] = two * (gradient[0, j + i] + scale_y * y)
-            gradient[1, j + i] = two * (gradient[1, j + i] + scale_x * x)
+            row, column = j + i, n_basis + j + i
+            gradient[row] = two * (gradient[row] + scale_y * y)
+            gradient[column] = two * (gradient[column] + scale_x * x)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+@njit(fastmath=FAST, **INLINED)
 def penalize(penalty, delta, pull):
-    """Return delta^T Q delta; Q delta goes into `pull` (2, n_basis)."""
-    # one row of numbers, from zero on: an offset in an index would keep the compiler from using
-    # vector units
-    parameters, pulls = delta.ravel(), pull.ravel()
+    """Return delta^T Q delta; Q delta goes into `pull`."""
     cost = np.float32(0)
-    for i in range(parameters.shape[0]):
+    for i in range(delta.shape[0]):
         row = penalty[i]
         product = np.float32(0)
-        for j in range(parameters.shape[0]):
-            product += row[j] * parameters[j]
-        cost += product * parameters[i]
-        pulls[i] = product
+        for j in range(delta.shape[0]):
+            product += row[j] * delta[j]
+        cost += product * delta[i]
+        pull[i] = product
     return cost
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINED)
 def evaluate(problem, pairs, pair, delta, gradient, work):
-    """Cost of pair number `pair` at `delta` (2, n_basis), and the number of its active blocks.
+    """Cost of pair number `pair` at `delta`, and the number of its active blocks.
 
-    The gradient is begun in `gradient`. `complete` finishes it, where it is needed.
+    `delta` and `gradient` are flat, parameters of rows before those of columns. The gradient is
+    begun in `gradient`; `complete` finishes it, where it is needed.
     """
     sampler = problem.sampler
     take_target(sampler, pairs.targets, pairs.target_of[pair], work)
@@ -318,7 +317,7 @@ def evaluate(problem, pairs, pair, delta, gradient, work):
     return cost, n_active
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, **UNCOUNTED)
 def unmoved_costs(pairs, shape, padding, costs):
     """Cost of every pair at the identity, where each pixel simply meets its like."""
     rows, columns = shape
@@ -339,12 +338,13 @@ def unmoved_costs(pairs, shape, padding, costs):
 def evaluate_pairs(problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
     """Cost of every pair at its `deltas` (n_pairs, 2, n_basis)."""
     costs = np.empty(len(deltas), np.float32)
-    pull = np.empty(deltas.shape[1:], np.float32)
-    _evaluate_pairs(problem, pairs, deltas, costs, pull, make_work(problem, pairs))
+    flat = deltas.reshape(len(deltas), 2 * problem.n_basis)
+    pull = np.empty(flat.shape[1], np.float32)
+    _evaluate_pairs(problem, pairs, flat, costs, pull, make_work(problem, pairs))
     return costs
 
 
-@njit(nogil=True, cache=True)
+@njit(**UNCOUNTED)
 def _evaluate_pairs(problem, pairs, deltas, costs, pull, work):
     for i in range(costs.shape[0]):
         costs[i] = evaluate(problem, pairs, i, deltas[i], pull, work)[0]
