@@ -176,7 +176,9 @@ def assign(
     before: PairFits | None,
     n_jobs: int | None,
 ) -> PairFits:
-    """Align all images with all centroids: from the identity, or from the warps in `before`."""
+    """Align all images with all centroids: from scratch, or from the warps in `before`."""
+    if not measure.warm_starts:
+        before = None
     images, bank = (
         shard.cast(measure.dtype).images,
         measure.bank(centroids, warm=before is not None),

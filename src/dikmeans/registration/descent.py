@@ -22,7 +22,6 @@ import numpy as np
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.measure import PairFits
 from dikmeans.registration.objective import Pairs, Problem, unmoved_costs
-from dikmeans.registration.pyramid import build_pyramid
 from dikmeans.registration.sampling import PADDING, pad
 from dikmeans.registration.solvers import Stage, Status
 from dikmeans.registration.starts import StartBank, best_poses
@@ -101,11 +100,12 @@ class Descent:
 
     def run_cold(self, stages: tuple[Stage, ...], prune: float) -> None:
         """Coarse to fine; pairs that are hopeless after a stage take no part in those after it."""
-        levels = build_pyramid(self._images, self._measure.grids, self._measure.border)
+        levels = self._measure.pyramid(self._images, self._measure.grids)
         active: IntArray = np.arange(len(self._costs))
         for number, stage in enumerate(stages):
             if number:
-                active = self._near_best(self._costs, active, prune)
+                factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
+                active = self._near_best(self._costs, active, factor)
             if stage.affine:
                 self._run_affine(stage, levels[stage.level], prune)
             else:
@@ -169,7 +169,7 @@ class Descent:
         key = (stage.level, False)
         problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
         self._deltas[active], self._costs[active], self._status[active] = self._measure.minimize(
-            problem, pairs.subset(active), curvature, stage.evaluations, self._deltas[active]
+            problem, pairs.subset(active), curvature, stage, self._deltas[active]
         )
 
     def _run_affine(self, stage: Stage, images: FloatArray, prune: float) -> None:
@@ -184,7 +184,7 @@ class Descent:
             self._orientations[start.pairs] = start.orientations
             pairs = self._pairs(images, stage.level).subset(start.pairs)
             reached, costs, status = self._measure.minimize(
-                problem, pairs, curvature, stage.evaluations, start.deltas.copy()
+                problem, pairs, curvature, stage, start.deltas.copy()
             )
             better = costs < start.share * self._costs[start.pairs]
             rows, worse = start.pairs[better], start.pairs[~better]

@@ -95,6 +95,9 @@ class Measure(Protocol):
         Whether centroids are constrained to unit norm.
     centroid_update : {"mean", "least-squares"}
         How the best centroid follows from its members; see `dikmeans.kmeans.centroid_update`.
+    warm_starts : bool
+        Whether an iteration of Lloyd's algorithm starts from the warps of the one before; otherwise
+        every iteration aligns every pair from scratch.
     needs_pixel_variance : bool
         Whether `stop_reason` looks at `Change.pixel_variance`.
     batch_pixels : int
@@ -110,6 +113,7 @@ class Measure(Protocol):
     orientations: FloatArray
     unit_norm: bool
     centroid_update: Literal["mean", "least-squares"]
+    warm_starts: bool
     needs_pixel_variance: bool
     batch_pixels: int
     max_threads: int | None

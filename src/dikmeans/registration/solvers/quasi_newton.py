@@ -114,17 +114,17 @@ class QuasiNewton(Solver):
         problem: Problem,
         pairs: Pairs,
         curvature: FloatArray,
-        evaluations: int,
+        stage: Stage,
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
     ) -> None:
-        """Descend until two small gains in a row, or `evaluations` are used."""
+        """Descend until two small gains in a row, or all evaluations are used."""
         _minimize_pairs(
             problem,
             pairs,
             curvature,
-            evaluations,
+            stage.evaluations,
             np.float32(self.tol),
             self.memory,
             deltas,
