@@ -235,10 +235,12 @@ def assign(
     before: PairFits | None,
     n_jobs: int | None,
 ) -> PairFits:
-    """Align all images with all centroids: from the identity, or from the warps in `before`.
+    """Align all images with all centroids: from scratch, or from the warps in `before`.
 
     With many centroids each image keeps its candidates only, unless there is guidance.
     """
+    if not measure.warm_starts:
+        before = None
     images, guidance = shard.cast(measure.dtype).images, shard.guidance
     bank = measure.bank(centroids, warm=before is not None)
     if before is None:

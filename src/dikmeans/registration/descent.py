@@ -23,7 +23,6 @@ import numpy as np
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.measure import PairFits, all_centroids
 from dikmeans.registration.objective import Pairs, Problem, unmoved_costs
-from dikmeans.registration.pyramid import build_pyramid
 from dikmeans.registration.sampling import PADDING, pad
 from dikmeans.registration.solvers import Stage, Status
 from dikmeans.registration.starts import StartBank, best_poses
@@ -156,21 +155,21 @@ class Descent:
 
         With `narrow` only the candidates of each image remain.
         """
-        levels = build_pyramid(self._images, self._measure.grids, self._measure.border)
+        levels = self._measure.pyramid(self._images, self._measure.grids)
         active: IntArray = np.arange(len(self._costs))
         for number, stage in enumerate(stages):
             images = levels[stage.level]
             if stage.affine:
                 self._run_affine(stage, images, self._poses(images, narrow), prune)
-            if number and stages[number - 1].affine:
                 if narrow:
                     self._narrow(self._costs, MAX_CANDIDATES)
                 active = np.arange(len(self._costs))
+                continue
             if number:
+                factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
                 active = active[self._status[active] != Status.PRUNED]
-                active = self._near_best(self._costs, active, prune)
-            if not stage.affine:
-                self._run(stage, self._pairs(images, stage.level), active, self._costs, prune)
+                active = self._near_best(self._costs, active, factor)
+            self._run(stage, self._pairs(images, stage.level), active, self._costs, prune)
         self._active, self._sharp = active, self._pairs(self._images, 0)
 
     def _narrow(self, costs: FloatArray, most: int) -> IntArray:
@@ -259,7 +258,7 @@ class Descent:
             self._bank.problems[key],
             pairs.subset(active),
             self._bank.curvatures[key],
-            stage.evaluations,
+            stage,
             self._deltas[active],
             prune if stage.level or not np.isfinite(prune) else CLOSE,
         )
@@ -278,7 +277,7 @@ class Descent:
             self._orientations[start.pairs] = start.orientations
             pairs = self._pairs(images, stage.level).subset(start.pairs)
             reached, costs, status = self._measure.minimize(
-                problem, pairs, curvature, stage.evaluations, start.deltas.copy()
+                problem, pairs, curvature, stage, start.deltas.copy()
             )
             better = costs < start.share * self._costs[start.pairs]
             rows, worse = start.pairs[better], start.pairs[~better]
@@ -298,17 +297,18 @@ class Descent:
         which = np.repeat(np.arange(n), n_orientations)
         orientations = np.tile(np.arange(n_orientations), n)
         oriented = self._measure.orient_level(images, which, orientations, self._measure.cold_level)
-        found = best_poses(
+        numbers, costs = best_poses(
             self._bank.starts, oriented.reshape(len(oriented), -1), self._gains[which]
         )
-        numbers, costs = (
-            np.swapaxes(array.reshape(n, n_orientations, k), 1, 2).reshape(n * k, n_orientations)
-            for array in found
+        by_image, by_pair = (n, n_orientations, k), (n * k, n_orientations)
+        poses = Poses(
+            np.swapaxes(numbers.reshape(by_image), 1, 2).reshape(by_pair),
+            np.swapaxes(costs.reshape(by_image), 1, 2).reshape(by_pair),
         )
-        if narrow:
-            kept = self._narrow(costs.min(axis=1), MAX_AFFINE)
-            numbers, costs = numbers[kept], costs[kept]
-        return Poses(numbers, costs)
+        if not narrow:
+            return poses
+        kept = self._narrow(poses.costs.min(axis=1), MAX_AFFINE)
+        return Poses(poses.numbers[kept], poses.costs[kept])
 
     def _starts(self, poses: Poses | None, n_basis: int, prune: float) -> Iterator[Start]:
         """Where the pairs start from that are not hopeless in any pose, and where some again."""

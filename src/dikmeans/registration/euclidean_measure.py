@@ -37,6 +37,7 @@ class EuclideanMeasure:
     """
 
     needs_pixel_variance = True
+    warm_starts = True
     batch_pixels = BATCH_PIXELS
     max_threads: int | None = None
     n_basis = 0

@@ -65,7 +65,7 @@ class PairFits(NamedTuple):
     def columns(self, chosen: IntArray) -> PairFits:
         """Some of the pairs of each image: columns (n, m)."""
         rows = np.arange(len(chosen))[:, None]
-        return PairFits(*(array[rows, chosen] for array in self))
+        return PairFits._make(array[rows, chosen] for array in self)
 
     def replaced(self, fresh: PairFits) -> PairFits:
         """With the alignments with some centroids, `fresh`, in place of those that there are.
@@ -73,7 +73,9 @@ class PairFits(NamedTuple):
         Each image keeps as many as it has: the cheapest.
         """
         stale = np.isin(self.centroids, fresh.centroids[0])
-        both = PairFits(*(np.concatenate(pair, axis=1) for pair in zip(self, fresh, strict=True)))
+        both = PairFits._make(
+            np.concatenate(pair, axis=1) for pair in zip(self, fresh, strict=True)
+        )
         rank = np.pad(stale, [(0, 0), (0, fresh.costs.shape[1])])
         order = np.lexsort((both.costs, rank))[:, : self.costs.shape[1]]
         ascending = np.argsort(np.take_along_axis(both.centroids, order, axis=1), axis=1)
@@ -130,6 +132,9 @@ class Measure(Protocol):
         Whether centroids are constrained to unit norm.
     centroid_update : {"mean", "least-squares"}
         How the best centroid follows from its members; see `dikmeans.kmeans.centroid_update`.
+    warm_starts : bool
+        Whether an iteration of Lloyd's algorithm starts from the warps of the one before; otherwise
+        every iteration aligns every pair from scratch.
     needs_pixel_variance : bool
         Whether `stop_reason` looks at `Change.pixel_variance`.
     batch_pixels : int
@@ -145,6 +150,7 @@ class Measure(Protocol):
     orientations: FloatArray
     unit_norm: bool
     centroid_update: Literal["mean", "least-squares"]
+    warm_starts: bool
     needs_pixel_variance: bool
     batch_pixels: int
     max_threads: int | None

@@ -233,10 +233,10 @@ def _ai_k_means(n_clusters: int, seed: int) -> Clusterer:
     return DIKMeans(n_clusters, warp="affine", n_init=1, random_state=seed)
 
 
-def _di_k_means_published(n_clusters: int, seed: int) -> Clusterer:
+def _published(warp: str, n_clusters: int, seed: int) -> Clusterer:
     from dikmeans import DIKMeans
 
-    return DIKMeans.as_published(n_clusters, random_state=seed)
+    return DIKMeans.as_published(n_clusters, warp=warp, random_state=seed)
 
 
 def _di_k_means(n_clusters: int, seed: int) -> Clusterer:
@@ -302,12 +302,15 @@ def _deep_model(
 
 
 register(TableModel("k-means", "K-means", _k_means, paper_row="K-means"))
-register(TableModel("ai-k-means", "AI K-means", _ai_k_means, paper_row="AI K-means"))
-for _name, _title, _make in (
-    ("di-k-means-published", "DI K-means as published", _di_k_means_published),
-    ("di-k-means", "DI K-means", _di_k_means),
+for _name, _row, _warp, _make in (
+    ("ai-k-means", "AI K-means", "affine", _ai_k_means),
+    ("di-k-means", "DI K-means", "tps", _di_k_means),
 ):
-    register(TableModel(_name, _title, _make, paper_row="DI K-means"))
+    _as_published = partial(_published, _warp)
+    register(
+        TableModel(f"{_name}-published", f"{_row} as published", _as_published, paper_row=_row)
+    )
+    register(TableModel(_name, _row, _make, paper_row=_row))
 for _name, _title, _baseline, _row in (
     ("ae-k-means", "AE + K-means", "AutoencoderKMeans", "AE + K-means"),  # one row in the paper
     ("dec", "DEC", "DEC", "DEC ({})"),

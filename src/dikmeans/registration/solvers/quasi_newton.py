@@ -117,18 +117,18 @@ class QuasiNewton(Solver):
         problem: Problem,
         pairs: Pairs,
         curvature: FloatArray,
-        evaluations: int,
+        stage: Stage,
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
         race: float = np.inf,
     ) -> None:
-        """Descend until two small gains in a row, or `evaluations` are used, or all is lost."""
+        """Descend until two small gains in a row, or all evaluations are used, or all is lost."""
         _minimize_pairs(
             problem,
             pairs,
             curvature,
-            evaluations,
+            stage.evaluations,
             np.float32(self.tol),
             deltas.reshape(len(deltas), 2 * problem.n_basis),  # the same memory
             costs,
