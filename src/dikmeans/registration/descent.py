@@ -22,6 +22,7 @@ import numpy as np
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.measure import PairFits
 from dikmeans.registration.objective import Pairs, Problem, unmoved_costs
+from dikmeans.registration.pyramid import build_pyramid
 from dikmeans.registration.sampling import PADDING, pad
 from dikmeans.registration.solvers import Stage, Status
 from dikmeans.registration.starts import StartBank, best_poses
@@ -100,14 +101,16 @@ class Descent:
 
     def run_cold(self, stages: tuple[Stage, ...], prune: float) -> None:
         """Coarse to fine; pairs that are hopeless after a stage take no part in those after it."""
-        levels = self._measure.pyramid(self._images, self._measure.grids)
+        levels = build_pyramid(self._images, self._measure.grids, self._measure.border)
         active: IntArray = np.arange(len(self._costs))
         for number, stage in enumerate(stages):
             if number:
                 factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
                 active = self._near_best(self._costs, active, factor)
-            if stage.affine:
-                self._run_affine(stage, levels[stage.level], prune)
+            if stage.affine and not number:
+                self._start_affine(stage, levels[stage.level], prune)
+            elif stage.affine:
+                self._run_affine(stage, self._pairs(levels[stage.level], stage.level), active)
             else:
                 self._run(stage, self._pairs(levels[stage.level], stage.level), active)
         self._active, self._sharp = active, self._pairs(self._images, 0)
@@ -172,10 +175,20 @@ class Descent:
             problem, pairs.subset(active), curvature, stage, self._deltas[active]
         )
 
-    def _run_affine(self, stage: Stage, images: FloatArray, prune: float) -> None:
-        """The affine stage, from one start of the pairs after the other; the best is kept."""
+    def _run_affine(self, stage: Stage, pairs: Pairs, active: IntArray) -> None:
+        """One stage with affine maps, from those that the `active` pairs have."""
         key = (stage.level, True)
         problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
+        self._affine[active], self._costs[active], self._status[active] = self._measure.minimize(
+            problem, pairs.subset(active), curvature, stage, self._affine[active]
+        )
+        self._deltas[active] = self._embedded(self._affine[active])
+
+    def _start_affine(self, stage: Stage, images: FloatArray, prune: float) -> None:
+        """The first stage, from one start of the pairs after the other; the best is kept."""
+        key = (stage.level, True)
+        problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
+        self._affine = np.zeros((len(self._costs), 2, problem.n_basis), np.float32)
         for start in self._starts(images, problem.n_basis, prune):
             if not len(start.pairs):
                 continue
@@ -188,6 +201,7 @@ class Descent:
             )
             better = costs < start.share * self._costs[start.pairs]
             rows, worse = start.pairs[better], start.pairs[~better]
+            self._affine[rows] = reached[better]
             self._deltas[rows] = self._embedded(reached[better])
             self._costs[rows], self._status[rows] = costs[better], status[better]
             self._orientations[worse] = before[worse]
