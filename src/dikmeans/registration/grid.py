@@ -69,8 +69,7 @@ class Grid:
         """The grid of 2 x 2 pixel blocks; axes shorter than `shortest` keep their length."""
         axes = zip(self.shape, self.scale, self.offset, strict=True)
         halved = [
-            (-(-n // 2), s / 2, (o - 0.5) / 2) if n >= shortest else (n, s, o)
-            for n, s, o in axes
+            (-(-n // 2), s / 2, (o - 0.5) / 2) if n >= shortest else (n, s, o) for n, s, o in axes
         ]
         (rows, sr, o_r), (columns, sc, oc) = halved
         return Grid((rows, columns), (sr, sc), (o_r, oc))
