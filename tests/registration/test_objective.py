@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dikmeans.registration import make_warp
+from dikmeans.registration.lanes import N_LANES
 from dikmeans.registration.objective import (
-    N_WORK_ROWS,
     Pairs,
     Problem,
-    add_penalty,
+    complete,
     evaluate,
     evaluate_pairs,
-    project,
-    residual,
+    make_work,
+    penalize,
     unmoved_costs,
 )
 from dikmeans.registration.sampling import PADDING, make_sampler, pad
@@ -58,6 +58,7 @@ def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=
         template_of=np.repeat(np.arange(3), 2),
         target_of=np.tile(np.arange(2), 3),
         centroid_of=np.tile(np.arange(2), 3),
+        image_of=np.repeat(np.arange(3), 2),
         gain=np.linspace(0.01, 0.03, 6, dtype=np.float32),
     )
     if matched:
@@ -85,51 +86,63 @@ def a_delta(warp, seed=0, reach=0.1):
 
 def evaluate_one(problem, pairs, pair, delta):
     """Cost and gradient by the compiled loops, with scratch space full of rubbish."""
-    n_pixels = problem.sampler.base.shape[1]
-    gradient = np.full(delta.shape, np.nan, np.float32)
-    work = np.full((N_WORK_ROWS, n_pixels), np.nan, np.float32)
-    cells = np.full(n_pixels, 10**6, np.uint32)
-    cost = evaluate(problem, pairs, pair, delta, gradient, work, cells)
-    return cost, gradient
-
-
-@given(seed=seeds, first=st.booleans())
-def test_residual_equals_its_plain_version(seed, first):
-    rng = np.random.default_rng(seed)
-    corners = rng.normal(size=(4, 60)).astype(np.float32)
-    fractions = rng.random((2, 60)).astype(np.float32)
-    target, before = rng.normal(size=(3, 60)).astype(np.float32)[:2]
-    slopes = np.stack([before, before])
-    gain = np.float32(0.3)
-    cost = residual(corners, *fractions, target, gain, first, slopes)
-    difference = reference.blend(corners, fractions) - target
-    pull = 0.3 * difference * reference.slopes_of(corners, fractions)
-    assert cost == pytest.approx(0.3 * (difference**2).sum(), rel=1e-4)
-    np.testing.assert_allclose(slopes, pull if first else before + pull, atol=2e-5)
+    gradient, work = np.full(delta.size, np.nan, np.float32), make_work(problem, pairs)
+    for scratch in (work.rows, work.columns, work.slopes, work.rendered):
+        scratch[:] = np.nan
+    work.cells[:], work.active[:] = 10**6, 10**6
+    cost, n_active = evaluate(problem, pairs, pair, delta.ravel(), gradient, work)
+    complete(problem.sampler, n_active, gradient, work)
+    return cost, gradient.reshape(delta.shape)
 
 
 @pytest.mark.parametrize(("family", "shape"), CASES)
-def test_project_is_phi_transposed_times_the_slopes(family, shape):
+def test_complete_adds_to_the_gradient_with_phi_transposed_times_the_slopes(family, shape):
     warp = make_warp(family, shape)
     sampler = make_sampler(warp, warp.grid)
-    slopes = np.random.default_rng(0).normal(size=(2, warp.grid.n_pixels)).astype(np.float32)
-    gradient = np.empty((2, warp.n_basis), np.float32)
-    project(sampler, slopes, gradient)
-    expected = (slopes.astype(float) @ sampler.phi.astype(float).T) * sampler.scale[:, None]
-    np.testing.assert_allclose(gradient, expected, atol=1e-5 * np.abs(expected).max() + 1e-6)
+    rng = np.random.default_rng(0)
+    slopes = np.zeros((2, len(sampler.block_weight)), np.float32)
+    slopes[:, : warp.grid.n_pixels] = rng.normal(size=(2, warp.grid.n_pixels))
+    pull = rng.normal(size=(2, warp.n_basis)).astype(np.float32)
+    # slopes of other blocks do not count
+    work = make_work(Problem(sampler, pull, pull), a_problem(family, shape)[2])
+    active = np.arange(0, len(sampler.block_weight), 2 * N_LANES)
+    work.slopes[:], work.active[: len(active)] = slopes, active
+    counted = slopes.astype(float).reshape(2, -1, N_LANES)
+    counted[:, 1::2] = 0
+    in_order = np.empty((2, warp.grid.n_pixels))
+    in_order[:, sampler.order] = counted.reshape(2, -1)[:, : warp.grid.n_pixels]
+    expected = 2 * (pull + in_order @ sampler.phi.astype(float).T * sampler.scale[:, None])
+    gradient = pull.ravel()
+    complete(sampler, len(active), gradient, work)
+    np.testing.assert_allclose(
+        gradient, expected.ravel(), atol=1e-5 * np.abs(expected).max() + 1e-6
+    )
+
+
+@pytest.mark.parametrize("matched", [False, True])
+def test_an_even_ground_leaves_nothing_to_project(matched):
+    _, problem, pairs, _ = a_problem("tps", (28, 28), matched=matched)
+    dotted = np.full((3, 1, 28, 28), 0.3)
+    dotted[:, :, 5, 9] = 1
+    pairs = pairs._replace(templates=pad(dotted, "edge"))
+    work, gradient = make_work(problem, pairs), np.zeros(32, np.float32)
+    _, n_active = evaluate(problem, pairs, 0, np.zeros(32, np.float32), gradient, work)
+    # the dot, its neighbors to the left and above, and the blocks of 4 x 4 that they lie in
+    assert n_active == 1
+    assert set(problem.sampler.order[work.active[0] :][:N_LANES]) >= {5 * 28 + 9, 4 * 28 + 8}
 
 
 @given(seed=seeds, n_basis=st.integers(1, 20))
-def test_add_penalty_returns_the_quadratic_form_and_completes_the_gradient(seed, n_basis):
+def test_penalize_returns_the_quadratic_form_and_half_its_gradient(seed, n_basis):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(2 * n_basis, 2 * n_basis))
     penalty = (root @ root.T).astype(np.float32)
-    delta, halved = rng.normal(size=(2, 2, n_basis)).astype(np.float32)
-    gradient = halved.copy()
-    cost = add_penalty(penalty, delta, gradient)
-    exact = (penalty.astype(float) @ delta.ravel()).reshape(delta.shape)
+    delta = rng.normal(size=2 * n_basis).astype(np.float32)
+    pull = np.full_like(delta, np.nan)
+    cost = penalize(penalty, delta, pull)
+    exact = penalty.astype(float) @ delta
     assert cost == pytest.approx((exact * delta).sum(), rel=1e-4, abs=1e-4)
-    np.testing.assert_allclose(gradient, 2 * (halved + exact), rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(pull, exact, rtol=1e-4, atol=1e-2)
 
 
 @pytest.mark.parametrize("matched", [False, True])
@@ -211,13 +224,11 @@ def test_far_outside_the_picture_there_is_no_slope():
 def test_evaluate_pairs_gives_every_pair_the_cost_it_has_alone(family):
     warp, problem, pairs, _ = a_problem(family, (12, 15), n_channels=2)
     deltas = np.stack([a_delta(warp, seed) for seed in range(6)])
-    costs = np.empty(6, np.float32)
-    evaluate_pairs(problem, pairs, deltas, costs)
+    costs = evaluate_pairs(problem, pairs, deltas)
     expected = [reference.evaluate(problem, pairs, i, deltas[i])[0] for i in range(6)]
     np.testing.assert_allclose(costs, expected, rtol=1e-4)
     chosen = np.array([4, 1])
-    some = np.empty(2, np.float32)
-    evaluate_pairs(problem, pairs.subset(chosen), deltas[chosen], some)
+    some = evaluate_pairs(problem, pairs.subset(chosen), deltas[chosen])
     np.testing.assert_array_equal(some, costs[chosen])
 
 
@@ -225,9 +236,9 @@ def test_evaluate_pairs_gives_every_pair_the_cost_it_has_alone(family):
 @pytest.mark.parametrize(("family", "shape"), [*CASES, ("tps", (2, 30)), ("affine", (3, 3))])
 def test_unmoved_costs_are_those_of_the_identity_and_of_euclid(family, shape, border):
     warp, problem, pairs, (templates, targets) = a_problem(family, shape, border, n_channels=2)
-    unmoved, evaluated = np.empty(6, np.float32), np.empty(6, np.float32)
+    unmoved = np.empty(6, np.float32)
     unmoved_costs(pairs, shape, PADDING, unmoved)
-    evaluate_pairs(problem, pairs, np.zeros((6, 2, warp.n_basis), np.float32), evaluated)
+    evaluated = evaluate_pairs(problem, pairs, np.zeros((6, 2, warp.n_basis), np.float32))
     squares = ((templates[:, None] - targets) ** 2).sum(axis=(2, 3, 4)).ravel()
     np.testing.assert_allclose(unmoved, pairs.gain * squares, rtol=1e-5)
     np.testing.assert_allclose(evaluated, pairs.gain * squares, rtol=1e-4)

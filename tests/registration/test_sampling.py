@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 from dikmeans.registration import make_warp
 from dikmeans.registration.sampling import (
     PADDING,
-    blend,
-    gather,
+    block_order,
     locate,
     make_sampler,
     pad,
     render_pairs,
-    split,
 )
 from dikmeans.registration.solvers import QuasiNewton
 from dikmeans.registration.warped_measure import WarpedMeasure
@@ -54,47 +52,60 @@ def source_pixels(warp, delta):
     return warp.grid.to_pixels(warp.coordinates(warp.identity + delta.astype(float).T))
 
 
+def located(sampler, delta):
+    """Cells and fractions of all pixels by the compiled loop, row by row."""
+    n_places = len(sampler.block_weight)
+    cells, fractions = np.empty(n_places, np.uint32), np.empty((2, n_places), np.float32)
+    locate(sampler, delta.ravel(), cells, *fractions)
+    n_pixels, order = len(sampler.order), sampler.order
+    in_order = np.empty(n_pixels, np.uint32), np.empty((2, n_pixels), np.float32)
+    in_order[0][order], in_order[1][:, order] = cells[:n_pixels], fractions[:, :n_pixels]
+    return in_order
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_locate_equals_its_plain_version(family, shape):
     warp = make_warp(family, shape)
     sampler = make_sampler(warp, warp.grid)
     delta = random_delta(warp, 0)
-    rows, columns = np.empty((2, warp.grid.n_pixels), np.float32)
-    locate(sampler, delta, rows, columns)
+    cells, (rows, columns) = located(sampler, delta)
     expected = reference.locate(sampler, delta)
-    np.testing.assert_allclose([rows, columns], expected, rtol=1e-5, atol=1e-4)
+    clamped = np.clip(expected, 0, sampler.limit[:, None])
+    found = np.stack([cells // sampler.width + rows, cells % sampler.width + columns])
+    np.testing.assert_allclose(found, clamped, rtol=1e-5, atol=1e-4)
     # and this is where the warp says it is, seen from the padded picture
     in_picture = source_pixels(warp, delta).reshape(-1, 2).T + PADDING
     np.testing.assert_allclose(expected, in_picture, atol=1e-4)
 
 
 @given(reach=st.floats(0, 1e6), seed=seeds)
-def test_split_and_gather_equal_their_plain_versions_wherever_the_points_lie(reach, seed):
+def test_wherever_the_points_lie_they_have_four_neighbors(reach, seed):
     warp = make_warp("affine", (6, 9))
     sampler = make_sampler(warp, warp.grid)
-    rng = np.random.default_rng(seed)
-    rows, columns = rng.normal(scale=reach, size=(2, warp.grid.n_pixels)).astype(np.float32)
-    expected_cells, expected_fractions = reference.split(sampler, np.stack([rows, columns]))
-    cells = np.empty(warp.grid.n_pixels, np.uint32)
-    split(sampler, rows, columns, cells)
-    np.testing.assert_array_equal(cells, expected_cells)
-    np.testing.assert_allclose([rows, columns], expected_fractions, atol=1e-6)
-    template = rng.normal(size=np.prod(reference.pad_sides((6, 9)))).astype(np.float32)
-    corners = np.empty((4, warp.grid.n_pixels), np.float32)
-    gather(template, sampler.width, cells, corners)
-    np.testing.assert_array_equal(
-        corners, reference.gather(template, sampler.width, expected_cells)
-    )
+    cells, fractions = located(sampler, random_delta(warp, seed, reach))
+    n_rows, n_columns = reference.pad_sides((6, 9))
+    assert (cells // n_columns < n_rows - 1).all()
+    assert (cells % n_columns < n_columns - 1).all()
+    assert ((fractions >= 0) & (fractions < 1)).all()
 
 
-@given(seed=seeds)
-def test_blend_equals_its_plain_version(seed):
-    rng = np.random.default_rng(seed)
-    corners = rng.normal(size=(4, 50)).astype(np.float32)
-    rows, columns = rng.random((2, 50)).astype(np.float32)
-    out = np.empty(50, np.float32)
-    blend(corners, rows, columns, out)
-    np.testing.assert_allclose(out, reference.blend(corners, (rows, columns)), atol=1e-5)
+@pytest.mark.parametrize("wild", [np.nan, np.inf, -np.inf, 1e30])
+def test_parameters_that_are_no_numbers_lead_into_the_picture(wild):
+    warp = make_warp("tps", (28, 28))
+    sampler = make_sampler(warp, warp.grid)
+    cells, _ = located(sampler, np.full((2, 16), wild, np.float32))
+    assert (cells < np.prod(reference.pad_sides((28, 28)))).all()
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (300, 400)])
+def test_block_order_has_every_pixel_once_and_blocks_of_four_by_four(shape):
+    order = block_order(shape)
+    np.testing.assert_array_equal(np.sort(order), np.arange(np.prod(shape)))
+    rows, columns = np.divmod(order[:16], shape[1])
+    if min(shape) >= 4:
+        assert set(zip(rows.tolist(), columns.tolist(), strict=True)) == {
+            (row, column) for row in range(4) for column in range(4)
+        }
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -109,9 +120,10 @@ def test_rendering_equals_scipys_interpolation_inside_over_the_border_and_far_ou
     found = measure.render(picture, np.zeros(1, int), delta[None])[0, 0]
     # Coordinates in single precision, as the loops see them: a point a hundred pictures away is
     # known to a thousandth of a pixel, and what is tested here is the interpolation.
-    rows, columns = np.empty((2, measure.warp.grid.n_pixels), np.float32)
-    locate(measure.sampler, delta, rows, columns)
-    pixels = np.stack([rows, columns], axis=-1).reshape(*shape, 2).astype(float) - PADDING
+    width = measure.sampler.width
+    cells, (rows, columns) = located(measure.sampler, delta)
+    places = cells // width + rows.astype(float), cells % width + columns.astype(float)
+    pixels = np.stack(places, axis=-1).reshape(*shape, 2) - PADDING
     np.testing.assert_allclose(found, reference.render(picture[0, 0], pixels, border), atol=1e-5)
 
 

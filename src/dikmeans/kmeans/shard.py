@@ -3,7 +3,11 @@
 A data set in memory is one shard; one that is larger than memory, or spread over machines, is many.
 The functions have no state of their own, so any worker can carry them out
 (`dikmeans.kmeans.dataset.Workers`). What they return for several shards is joined by adding
-(`Summary`, `Sums`, `Moments`) or by concatenating (`Assignment`).
+(`Report`, `Sums`, `Moments`) or by concatenating (`Assignment`).
+
+Of the alignments of all pairs, the state of a shard, an iteration needs little after the alignment:
+each image's own warp. So what aligns also reports: it returns the state, what each image has of it
+(`OwnFits`), and sums. Whoever keeps states on disk reads them once per iteration.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums, weight_p
 from dikmeans.kmeans.guidance import REJECTED, Guidance
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix
+from dikmeans.registration.descent import MAX_CANDIDATES
 from dikmeans.registration.measure import Bank, Measure, PairFits
 from dikmeans.registration.result import cluster_costs
 
@@ -34,12 +39,13 @@ from dikmeans.registration.result import cluster_costs
 # scratch (judged after every stage) and from a warm start (judged on the sharp pictures).
 PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
 
-FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 2
+FITS_FORMAT, OWN_FORMAT, FITS_VERSION = "dikmeans-fits", "dikmeans-own-fits", 2
 _FITS_TYPES = {
     "costs": np.float64,
     "deltas": np.float32,
     "status": np.int8,
     "orientations": np.int8,
+    "centroids": np.int32,
 }
 
 
@@ -94,6 +100,59 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Report:
+    """What an alignment of images says to whoever asked for it.
+
+    Attributes
+    ----------
+    summary : Summary
+    sums : Sums or None
+        For the first pass of the centroid update that follows; None if they were not asked for.
+    """
+
+    summary: Summary
+    sums: Sums | None
+
+    def __add__(self, other: Report) -> Report:
+        sums = None if self.sums is None or other.sums is None else self.sums + other.sums
+        return Report(self.summary + other.summary, sums)
+
+
+class OwnFits(NamedTuple):
+    """Alignments of n images, each with its nearest centroid alone.
+
+    Attributes
+    ----------
+    labels : int array of shape (n,)
+        The nearest centroids.
+    costs : float64 array of shape (n,)
+    deltas : float32 array of shape (n, 2, n_basis)
+        Warp parameters minus the identity.
+    orientations : int8 array of shape (n,)
+    """
+
+    labels: IntArray
+    costs: FloatArray
+    deltas: FloatArray
+    orientations: IntArray
+
+
+class Demand(NamedTuple):
+    """What a report has to say.
+
+    Attributes
+    ----------
+    cutoff : float
+        Images that cost more are outliers.
+    with_sums : bool
+        Whether the sums of the next centroid update are wanted.
+    """
+
+    cutoff: float
+    with_sums: bool
+
+
+@dataclass(frozen=True)
 class Moments:
     """Number, sum and sum of squares of images, pixel by pixel."""
 
@@ -123,9 +182,9 @@ class Assignment(NamedTuple):
         Cost of the alignment with it.
     margins : array of shape (N,)
         How much more the second-best cluster costs: near 0 the image might as well be there. NaN
-        if there is only one cluster. A hopeless second choice is not aligned to the end, so large
-        margins are upper bounds. Negative where another cluster costs less than the one that a
-        person has chosen.
+        if there is only one cluster, or no other comes near. A hopeless second choice is not
+        aligned to the end, so large margins are upper bounds. Negative where another cluster costs
+        less than the one that a person has chosen.
     orientations : int8 array of shape (N,)
         Number, among `orientation_matrices`, of the orientation that each image is compared in: 0
         if all are upright. See `dikmeans.registration.orientation`.
@@ -176,30 +235,34 @@ def assign(
     before: PairFits | None,
     n_jobs: int | None,
 ) -> PairFits:
-    """Align all images with all centroids: from scratch, or from the warps in `before`."""
+    """Align all images with all centroids: from scratch, or from the warps in `before`.
+
+    With many centroids each image keeps its candidates only, unless there is guidance.
+    """
     if not measure.warm_starts:
         before = None
-    images, bank = (
-        shard.cast(measure.dtype).images,
-        measure.bank(centroids, warm=before is not None),
-    )
-    fits = align_images(
-        measure,
-        images,
-        bank,
-        start=None if before is None else before.deltas,
-        orientations=None if before is None else before.orientations,
-        keep=None if before is None else before.costs.argmin(axis=1),
-        # surcharges are no part of what the measure knows
-        known=None if before is None or shard.guidance is not None else before.costs,
-        prune=PRUNE_COLD if before is None else PRUNE_WARM,
-        n_jobs=n_jobs,
-    )
-    if shard.guidance is None:
-        return fits
+    images, guidance = shard.cast(measure.dtype).images, shard.guidance
+    bank = measure.bank(centroids, warm=before is not None)
     if before is None:
-        fits = _without_pruning(fits, measure, images, bank, shard.guidance.numbers, n_jobs)
-    return shard.guidance.charge(fits)
+        narrow = guidance is None
+        fits = align_images(measure, images, bank, prune=PRUNE_COLD, narrow=narrow, n_jobs=n_jobs)
+        if guidance is not None:
+            fits = _without_pruning(fits, measure, images, bank, guidance.numbers, n_jobs)
+    else:
+        fits = align_images(
+            measure,
+            images,
+            bank,
+            start=before.deltas,
+            orientations=before.orientations,
+            keep=before.costs.argmin(axis=1),
+            # surcharges are no part of what the measure knows
+            known=before.costs if guidance is None else None,
+            centroids=before.centroids,
+            prune=PRUNE_WARM,
+            n_jobs=n_jobs,
+        )
+    return fits if guidance is None else guidance.charge(fits)
 
 
 def _without_pruning(
@@ -230,47 +293,101 @@ def realign(
     """Align all images from the identity with the centroids `columns`; keep the other pairs."""
     bank = measure.bank(centroids[columns], columns=columns)
     fresh = align_images(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
-    merged = before._replace(**{name: array.copy() for name, array in before._asdict().items()})
-    for target, replacement in zip(merged, fresh, strict=True):
-        target[:, columns] = replacement
+    fresh = fresh._replace(centroids=columns.astype(np.int32)[fresh.centroids])
+    merged = before.replaced(fresh)
     return merged if shard.guidance is None else shard.guidance.charge(merged, columns)
+
+
+def assign_and_report(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    before: PairFits | None,
+    demand: Demand,
+    n_jobs: int | None,
+) -> tuple[PairFits, OwnFits, Report]:
+    """`assign`, with what follows from it."""
+    fits = assign(shard, measure, centroids, before, n_jobs)
+    return fits, *_report(shard, measure, centroids, fits, before, demand, n_jobs)
+
+
+def realign_and_report(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    before: PairFits,
+    columns: IntArray,
+    demand: Demand,
+    n_jobs: int | None,
+) -> tuple[PairFits, OwnFits, Report]:
+    """`realign`, with what follows from it."""
+    fits = realign(shard, measure, centroids, before, columns, n_jobs)
+    return fits, *_report(shard, measure, centroids, fits, before, demand, n_jobs)
+
+
+def _report(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    fits: PairFits,
+    before: PairFits | None,
+    demand: Demand,
+    n_jobs: int | None,
+) -> tuple[OwnFits, Report]:
+    own = own_fits(fits)
+    labels_before = None if before is None else before.labels
+    summary = summarize(shard, own, labels_before, len(centroids), demand.cutoff)
+    sums = None
+    if demand.with_sums:
+        # in double precision, as the update asks for its first pass
+        sums = gather(shard, measure, centroids.astype(np.float64), own, demand.cutoff, n_jobs)
+    return own, Report(summary, sums)
+
+
+def own_fits(fits: PairFits) -> OwnFits:
+    """The alignment of each image with its nearest centroid."""
+    pairs = fits.nearest
+    return OwnFits(fits.labels, fits.costs[pairs], fits.deltas[pairs], fits.orientations[pairs])
 
 
 def gather(
     shard: Shard,
     measure: Measure,
     centroids: FloatArray,
-    fits: PairFits,
+    own: OwnFits,
     cutoff: float,
     n_jobs: int | None,
 ) -> Sums:
     """What the update of the centroids needs to know of the images; outliers do not count."""
-    labels = fits.costs.argmin(axis=1)
-    pairs = np.arange(len(labels)), labels
-    images = measure.orient(shard.cast(measure.dtype).images, fits.orientations[pairs])
-    weights = counted_weights(shard, fits.costs[pairs], cutoff)
-    members = Members(images, weights, labels, fits.deltas[pairs])
+    images = measure.orient(shard.cast(measure.dtype).images, own.orientations)
+    weights = counted_weights(shard, own.costs, cutoff)
+    members = Members(images, weights, own.labels, own.deltas)
     return gather_sums(measure, members, centroids, n_jobs)
 
 
-def summarize(shard: Shard, fits: PairFits, before: PairFits | None, cutoff: float) -> Summary:
-    """Inertia and cluster sizes, and how many images moved since `before`."""
-    labels, costs = fits.costs.argmin(axis=1), fits.costs.min(axis=1)
-    weights = counted_weights(shard, costs, cutoff)
-    sizes = weight_per_cluster(labels, weights, fits.costs.shape[1])
-    is_moved = True if before is None else labels != before.costs.argmin(axis=1)
+def summarize(
+    shard: Shard, own: OwnFits, labels_before: IntArray | None, n_clusters: int, cutoff: float
+) -> Summary:
+    """Inertia and cluster sizes, and how many images had another label before."""
+    weights = counted_weights(shard, own.costs, cutoff)
+    sizes = weight_per_cluster(own.labels, weights, n_clusters)
+    is_moved = True if labels_before is None else own.labels != labels_before
     # images without weight must not keep a fit from ending
     n_moved = np.count_nonzero(is_moved & (shard.weights > 0))
     # an outlier costs as much as the cutoff, wherever it lies
     n_outside = float((shard.weights - weights).sum())
     excess = cutoff * n_outside if n_outside else 0.0
-    return Summary(float(weights @ costs) + excess, sizes, int(n_moved))
+    return Summary(float(weights @ own.costs) + excess, sizes, int(n_moved))
 
 
-def own_costs(fits: PairFits) -> FloatArray:
+def summarize_again(shard: Shard, own: OwnFits, n_clusters: int, cutoff: float) -> Report:
+    """A report on images that have not been aligned anew: none has moved."""
+    return Report(summarize(shard, own, own.labels, n_clusters, cutoff), None)
+
+
+def costs_of(own: OwnFits) -> FloatArray:
     """The cost of each image to its nearest centroid."""
-    costs: FloatArray = fits.costs.min(axis=1)
-    return costs
+    return own.costs
 
 
 def counted_weights(shard: Shard, costs: FloatArray, cutoff: float) -> FloatArray:
@@ -296,19 +413,19 @@ def evaluate(
     """Assign images to fixed prototypes from a cold start, as `predict` does."""
     images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
     guidance = shard.guidance
-    toll = 0.0 if of_clusters is None else of_clusters[clusters]
+    tolls = np.zeros(len(clusters)) if of_clusters is None else of_clusters[clusters]
 
     def assign_batch(part: slice) -> Assignment:
-        fits = measure.align(images[part], bank, prune=PRUNE_COLD)
-        return _nearest(fits, fits.costs + toll, 0.0, clusters, keep_warps)
+        fits = measure.align(images[part], bank, prune=PRUNE_COLD, narrow=True)
+        return _nearest(fits, tolls, 0.0, clusters, keep_warps)
 
     assigned = Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
     if guidance is not None and len(guidance.numbers):
         # no pair of theirs is given up as hopeless: where they should be may be just that
         fits = align_images(measure, images[guidance.numbers], bank, n_jobs=n_jobs)
         own = guidance.surcharges[:, clusters]
-        own = own + guidance.linked(fits.costs + toll + own, clusters)
-        placed = _nearest(fits, fits.costs + toll, own, clusters, keep_warps)
+        own = own + guidance.linked(fits.costs + tolls + own, clusters)
+        placed = _nearest(fits, tolls, own, clusters, keep_warps)
         columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
         for column, replacement in columns:
             if column is not None:
@@ -318,23 +435,21 @@ def evaluate(
 
 def _nearest(
     fits: PairFits,
-    costs: FloatArray,
+    tolls: FloatArray,
     surcharges: FloatArray | float,
     clusters: IntArray,
     keep_warps: bool,
 ) -> Assignment:
-    """The nearest prototypes by `costs` and surcharges, which do not count in the margins."""
+    """The nearest prototypes by cost, toll and surcharge, which does not count in the margins."""
+    costs, cluster_of = fits.costs + tolls[fits.centroids], clusters[fits.centroids]
     nearest = (costs + surcharges).argmin(axis=1)
     pairs = np.arange(len(costs)), nearest
-    elsewhere = cluster_costs(costs, clusters).copy()
-    if elsewhere.shape[1] == 1:
-        margins = np.full(len(costs), np.nan)
-    else:
-        elsewhere[pairs[0], clusters[nearest]] = np.inf
-        margins = elsewhere.min(axis=1) - costs[pairs]
+    labels = cluster_of[pairs]
+    elsewhere = np.where(cluster_of == labels[:, None], np.inf, costs).min(axis=1)
+    margins = np.where(np.isfinite(elsewhere), elsewhere - costs[pairs], np.nan)
     return Assignment(
-        clusters[nearest].astype(np.int32),
-        nearest.astype(np.int32),
+        labels.astype(np.int32),
+        fits.centroids[pairs].astype(np.int32),
         fits.costs[pairs],
         margins,
         fits.orientations[pairs],
@@ -356,13 +471,13 @@ def costs_to_clusters(
 
 
 def worst_fitting(
-    shard: Shard, fits: PairFits, count: int, cutoff: float
+    shard: Shard, own: OwnFits, count: int, cutoff: float
 ) -> tuple[FloatArray, IntArray]:
     """Costs and numbers of the images that fit their centroids worst, the worst last; no outlier.
 
     Nor one that a person has placed: it would have to stay where it is.
     """
-    costs = fits.costs.min(axis=1)
+    costs = own.costs
     free = (shard.weights > 0) & (costs <= cutoff)
     if shard.guidance is not None:
         free[shard.guidance.numbers] = False
@@ -405,10 +520,16 @@ def write_fits(path: Path, fits: PairFits) -> None:
     write_tensor_file(path, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
 
 
-def spill_fits(path: Path, fits: PairFits) -> None:
-    """Write alignments that need not outlive the process: the same file, but not flushed."""
+def spill_fits(path: Path, fits: PairFits | OwnFits) -> None:
+    """Write alignments that need not outlive the process: not flushed to the disk."""
+    kind = OWN_FORMAT if isinstance(fits, OwnFits) else FITS_FORMAT
     with open(path, "xb") as stream:
-        write_tensors(stream, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
+        write_tensors(stream, kind, FITS_VERSION, {}, fits._asdict())
+
+
+def read_own_fits(path: Path) -> OwnFits:
+    """What `spill_fits` has written of each image's own alignment."""
+    return OwnFits(**read_tensor_file(path, OWN_FORMAT, FITS_VERSION, "state of a fit")[1])
 
 
 def read_fits(path: Path, shape: tuple[int, int] | None = None) -> PairFits:
@@ -426,11 +547,15 @@ def read_fits(path: Path, shape: tuple[int, int] | None = None) -> PairFits:
         The file is damaged, or holds something else.
     """
     _, tensors = read_tensor_file(path, FITS_FORMAT, FITS_VERSION, "state of a fit")
-    expected = tensors["costs"].shape[:2] if shape is None and "costs" in tensors else shape
-    if set(tensors) != set(_FITS_TYPES) or any(
-        tensors[field].shape[:2] != expected or tensors[field].dtype != kind
-        for field, kind in _FITS_TYPES.items()
-    ):
-        wanted = "" if shape is None else f" of {shape[0]} images with {shape[1]} centroids"
-        raise TensorFileError(path, f"it does not hold the alignments{wanted}")
-    return PairFits(**tensors)
+    if set(tensors) == set(_FITS_TYPES):
+        n_columns = tensors["costs"].shape[1]
+        n, k = (len(tensors["costs"]), n_columns) if shape is None else shape
+        is_whole = n_columns in (k, min(k, MAX_CANDIDATES)) and all(
+            tensor.shape[:2] == (n, n_columns) and tensor.dtype == _FITS_TYPES[field]
+            for field, tensor in tensors.items()
+        )
+        numbers = tensors["centroids"]
+        if is_whole and (shape is None or ((numbers >= 0) & (numbers < k)).all()):
+            return PairFits(**tensors)
+    wanted = "" if shape is None else f" of {shape[0]} images with {shape[1]} centroids"
+    raise TensorFileError(path, f"it does not hold the alignments{wanted}")

@@ -9,7 +9,8 @@ For a warp :math:`\nu = \nu_{id} + \delta` with basis :math:`\Phi`,
 where :math:`T` is the template, :math:`G` the target, :math:`r` their difference and :math:`a` a
 gain (one over the image's energy, so that scaling all pictures changes nothing). The warp is linear
 in its parameters, so the gradient is two passes with the constant matrix :math:`\Phi` around one
-pass over the pixels; nothing is stored but a few rows of pixels.
+pass over the pixels; nothing is stored but a few rows of pixels. Pixels where :math:`r\,\nabla T`
+is zero, as on an even ground that meets its like, are left out of the second pass, block by block.
 
 Where light and contrast are solved for (`dikmeans.registration.intensity`), the pass over the
 pixels becomes two: sums, and with the gain and offset that follow from them the residual.
@@ -24,10 +25,19 @@ from numba import njit
 
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.intensity import GAIN_WEIGHT
-from dikmeans.registration.sampling import FAST, Sampler, gather, locate, split
+from dikmeans.registration.lanes import (
+    N_LANES,
+    any_nonzero,
+    fma,
+    gather,
+    load,
+    splat,
+    store,
+    total,
+)
+from dikmeans.registration.sampling import FAST, GROUP, INLINED, STRIDE, UNCOUNTED, Sampler, locate
 
-N_WORK_ROWS = 8
-NO_NORMS = np.empty((0, 0), np.float32)
+NO_NORMS = np.empty(0, np.float32)
 
 
 class Pairs(NamedTuple):
@@ -39,10 +49,12 @@ class Pairs(NamedTuple):
     targets : float32 array of shape (n_targets, C, n_pixels)
     template_of, target_of, centroid_of : int64 arrays of shape (n_pairs,)
         Which pictures make the pair, and which centroid's curvature belongs to it.
+    image_of : int64 array of shape (n_pairs,)
+        The image in the pair; pairs of one image stand together.
     gain : float32 array of shape (n_pairs,)
     template_norms, target_norms : float32 arrays of shape (n_templates, C) and (n_targets, C)
         Norms of the channels without their means, where light and contrast are solved for; targets
-        have mean zero then. Empty where they are not.
+        have mean zero then. Empty, and of one axis, where they are not.
     """
 
     templates: FloatArray
@@ -50,6 +62,7 @@ class Pairs(NamedTuple):
     template_of: IntArray
     target_of: IntArray
     centroid_of: IntArray
+    image_of: IntArray
     gain: FloatArray
     template_norms: FloatArray = NO_NORMS
     target_norms: FloatArray = NO_NORMS
@@ -60,6 +73,7 @@ class Pairs(NamedTuple):
             template_of=self.template_of[chosen],
             target_of=self.target_of[chosen],
             centroid_of=self.centroid_of[chosen],
+            image_of=self.image_of[chosen],
             gain=self.gain[chosen],
         )
 
@@ -88,163 +102,226 @@ class Problem(NamedTuple):
         return len(self.sampler.phi)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def residual(corners, rows, columns, target, gain, first, slopes):
-    """Squared residual of one channel times the gain; adds residual times slope to `slopes`."""
-    cost = np.float32(0)
-    for p in range(target.shape[0]):
-        a, b, c, d = corners[0, p], corners[1, p], corners[2, p], corners[3, p]
-        fy, fx = rows[p], columns[p]
-        upper_step, lower_step = b - a, d - c
-        upper = a + fx * upper_step
-        down = c + fx * lower_step - upper
-        r = upper + fy * down - target[p]
-        cost += r * r
-        r *= gain
-        across = upper_step + fy * (lower_step - upper_step)
-        if first:
-            slopes[0, p] = r * down
-            slopes[1, p] = r * across
-        else:
-            slopes[0, p] += r * down
-            slopes[1, p] += r * across
-    return gain * cost
+class Work(NamedTuple):
+    """Scratch space for one evaluation after the other; pixels lie in the sampler's block order.
 
-
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def matched_residual(corners, rows, columns, target, gain, norms, first, slopes):
-    """`residual` after the best gain and offset; `norms` are those of template and target.
-
-    Values and slopes at the pixels replace three of the `corners`.
+    Attributes
+    ----------
+    cells : uint32 array of shape (n_places,)
+    rows, columns : float32 arrays of shape (n_places,)
+        Where the pixels take their values from: a neighbor, and the fractions beyond it.
+    slopes : float32 array of shape (2, n_places)
+        Residual times slope.
+    rendered : float32 array of shape (3, n_places)
+        Value and slopes of the warped template, where light and contrast are solved for.
+    active : int array of shape (n_places / N_LANES,)
+        Blocks of pixels with slopes.
+    target : float32 array of shape (C, n_places)
+        The target in block order.
+    target_number : int array of shape (1,)
+        Which one that is.
     """
+
+    cells: IntArray
+    rows: FloatArray
+    columns: FloatArray
+    slopes: FloatArray
+    rendered: FloatArray
+    active: IntArray
+    target: FloatArray
+    target_number: IntArray
+
+
+def make_work(problem: Problem, pairs: Pairs) -> Work:
+    """Scratch space for evaluations of these pairs."""
+    n_places = len(problem.sampler.block_weight)
+    return Work(
+        cells=np.empty(n_places, np.uint32),
+        rows=np.empty(n_places, np.float32),
+        columns=np.empty(n_places, np.float32),
+        slopes=np.empty((2, n_places), np.float32),
+        rendered=np.empty((3, n_places), np.float32),
+        active=np.empty(n_places // N_LANES, np.int64),
+        target=np.zeros((pairs.targets.shape[1], n_places), np.float32),
+        target_number=np.full(1, -1),
+    )
+
+
+@njit(**INLINED)
+def take_target(sampler, targets, number, work):
+    """Bring a target into block order, if it is not the one that is there."""
+    if work.target_number[0] == number:
+        return
+    work.target_number[0] = number
+    for c in range(targets.shape[1]):
+        for p in range(sampler.order.shape[0]):
+            work.target[c, p] = targets[number, c, sampler.order[p]]
+
+
+@njit(error_model="numpy", **INLINED)
+def matched_residual(sampler, templates, number, channel, gain, norms, work):
+    """`residual` after the best gain and offset; `norms` are those of template and target."""
     template_norm, target_norm = norms
     weight, zero, one = np.float32(GAIN_WEIGHT), np.float32(0), np.float32(1)
-    if target_norm < zero:  # blank
-        if first:
-            slopes[:] = 0
-        return gain * (one + weight) * max(template_norm, zero) ** 2
     template_norm = max(template_norm, zero)
-    total = square = product = np.float32(0)
-    n_pixels = target.shape[0]
-    for p in range(n_pixels):
-        a, b, c, d = corners[0, p], corners[1, p], corners[2, p], corners[3, p]
-        fy, fx = rows[p], columns[p]
+    if target_norm < zero:  # blank, in all channels
+        return gain * (one + weight) * template_norm**2, 0
+    cells, rows, columns, slopes, active, rendered = (
+        work.cells, work.rows, work.columns, work.slopes, work.active, work.rendered
+    )  # fmt: skip
+    target, inside, width = work.target[channel], sampler.block_weight, sampler.width
+    n_places, n_pixels = inside.shape[0], np.float32(sampler.order.shape[0])
+    picture = (number * templates.shape[1] + channel) * templates.shape[2]
+    values = squares = products = splat(zero)
+    for p in range(0, n_places, N_LANES):
+        a, b, c, d = gather(templates, picture, width, cells, p)
+        y, x = load(rows, p), load(columns, p)
         upper_step, lower_step = b - a, d - c
-        upper = a + fx * upper_step
-        down = c + fx * lower_step - upper
-        value = upper + fy * down
-        corners[0, p] = value
-        corners[1, p] = down
-        corners[2, p] = upper_step + fy * (lower_step - upper_step)
-        total += value
-        square += value * value
-        product += value * target[p]
-    mean = total / np.float32(n_pixels)
-    below = max(square - total * mean, zero) + weight * template_norm * template_norm
+        upper = fma(x, upper_step, a)
+        down = fma(x, lower_step, c) - upper
+        value = fma(y, down, upper) * load(inside, p)
+        store(value, rendered, p)
+        store(down, rendered, n_places + p)
+        store(fma(y, lower_step - upper_step, upper_step), rendered, 2 * n_places + p)
+        values = values + value
+        squares = fma(value, value, squares)
+        products = fma(value, load(target, p), products)
+    mean = total(values) / n_pixels
+    below = max(total(squares) - total(values) * mean, zero)
+    below += weight * template_norm * template_norm
     contrast = one
     if below > zero:
-        contrast = max((product + weight * template_norm * target_norm) / below, zero)
-    cost, steepness = zero, gain * contrast
-    for p in range(n_pixels):
-        r = contrast * (corners[0, p] - mean) - target[p]
-        cost += r * r
-        r *= steepness
-        if first:
-            slopes[0, p] = r * corners[1, p]
-            slopes[1, p] = r * corners[2, p]
-        else:
-            slopes[0, p] += r * corners[1, p]
-            slopes[1, p] += r * corners[2, p]
+        contrast = max((total(products) + weight * template_norm * target_norm) / below, zero)
+    cost, n_active = splat(zero), 0
+    factor, offset, steepness = splat(contrast), splat(contrast * mean), splat(gain * contrast)
+    for p in range(0, n_places, N_LANES):
+        r = (factor * load(rendered, p) - offset - load(target, p)) * load(inside, p)
+        cost = fma(r, r, cost)
+        r = r * steepness
+        down, across = r * load(rendered, n_places + p), r * load(rendered, 2 * n_places + p)
+        if channel > 0:
+            down, across = down + load(slopes, p), across + load(slopes, n_places + p)
+        store(down, slopes, p)
+        store(across, slopes, n_places + p)
+        active[n_active] = p
+        n_active += any_nonzero(down, across)
     excess = contrast * template_norm - target_norm
-    return gain * (cost + weight * excess * excess)
+    return gain * (total(cost) + weight * excess * excess), n_active
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def project(sampler, slopes, gradient):
-    """Phi^T times the slopes: the data term's gradient (halved) in `gradient` (2, n_basis)."""
-    phi, scale = sampler.phi, sampler.scale
-    n_basis, n_pixels = phi.shape
-    j = 0
-    while j + 4 <= n_basis:
-        y0 = y1 = y2 = y3 = x0 = x1 = x2 = x3 = np.float32(0)
-        for p in range(n_pixels):
-            sy, sx = slopes[0, p], slopes[1, p]
-            f0, f1, f2, f3 = phi[j, p], phi[j + 1, p], phi[j + 2, p], phi[j + 3, p]
-            y0 += sy * f0
-            y1 += sy * f1
-            y2 += sy * f2
-            y3 += sy * f3
-            x0 += sx * f0
-            x1 += sx * f1
-            x2 += sx * f2
-            x3 += sx * f3
-        gradient[0, j], gradient[0, j + 1] = scale[0] * y0, scale[0] * y1
-        gradient[0, j + 2], gradient[0, j + 3] = scale[0] * y2, scale[0] * y3
-        gradient[1, j], gradient[1, j + 1] = scale[1] * x0, scale[1] * x1
-        gradient[1, j + 2], gradient[1, j + 3] = scale[1] * x2, scale[1] * x3
-        j += 4
-    while j < n_basis:
-        y0 = x0 = np.float32(0)
-        for p in range(n_pixels):
-            y0 += slopes[0, p] * phi[j, p]
-            x0 += slopes[1, p] * phi[j, p]
-        gradient[0, j], gradient[1, j] = scale[0] * y0, scale[1] * x0
-        j += 1
+@njit(**INLINED)
+def residual(template_norms, target_norms, sampler, pairs, pair, channel, work):
+    """Squared residual of a channel times the gain; adds residual times slope to the slopes.
 
-
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def add_penalty(penalty, delta, gradient):
-    """Return delta^T Q delta; `gradient`, halved on entry, becomes the whole gradient."""
-    # one row of numbers, from zero on: an offset in an index would keep the compiler from using
-    # vector units
-    parameters, slopes = delta.ravel(), gradient.ravel()
-    cost = np.float32(0)
-    for i in range(parameters.shape[0]):
-        row = penalty[i]
-        pull = np.float32(0)
-        for j in range(parameters.shape[0]):
-            pull += row[j] * parameters[j]
-        cost += pull * parameters[i]
-        slopes[i] = np.float32(2) * (slopes[i] + pull)
-    return cost
-
-
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def data_term(problem, pairs, pair, delta, work, cells):
-    """Cost of pair number `pair` without the penalty; residual times slope is in ``work[2:4]``."""
-    rows, columns, slopes, corners = work[0], work[1], work[2:4], work[4:8]
-    template = pairs.templates[pairs.template_of[pair]]
-    target = pairs.targets[pairs.target_of[pair]]
-    locate(problem.sampler, delta, rows, columns)
-    split(problem.sampler, rows, columns, cells)
-    cost = np.float32(0)
-    for c in range(template.shape[0]):
-        gather(template[c], problem.sampler.width, cells, corners)
-        if pairs.template_norms.size:
-            norms = (
-                pairs.template_norms[pairs.template_of[pair], c],
-                pairs.target_norms[pairs.target_of[pair], c],
-            )
-            cost += matched_residual(
-                corners, rows, columns, target[c], pairs.gain[pair], norms, c == 0, slopes
-            )
-        else:
-            cost += residual(corners, rows, columns, target[c], pairs.gain[pair], c == 0, slopes)
-    return cost
-
-
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def evaluate(problem, pairs, pair, delta, gradient, work, cells):
-    """Cost of pair number `pair` at `delta` (2, n_basis); its gradient goes into `gradient`.
-
-    `work` (N_WORK_ROWS, n_pixels) float32 and `cells` (n_pixels,) uint32 are scratch space.
+    Returns the number of blocks that have slopes as well.
     """
-    cost = data_term(problem, pairs, pair, delta, work, cells)
-    project(problem.sampler, work[2:4], gradient)
-    return cost + add_penalty(problem.penalties[pairs.centroid_of[pair]], delta, gradient)
+    templates, template, gain = pairs.templates, pairs.template_of[pair], pairs.gain[pair]
+    # the compiler knows the number of axes of an argument, and leaves out the other way
+    if template_norms.ndim == 2:
+        norms = template_norms[template, channel], target_norms[pairs.target_of[pair], channel]
+        return matched_residual(sampler, templates, template, channel, gain, norms, work)
+    cells, rows, columns, slopes, active = (
+        work.cells, work.rows, work.columns, work.slopes, work.active
+    )  # fmt: skip
+    target, weight, width = work.target[channel], sampler.block_weight, sampler.width
+    n_places = weight.shape[0]
+    picture = (template * templates.shape[1] + channel) * templates.shape[2]
+    cost, steepness, n_active = splat(np.float32(0)), splat(gain), 0
+    for p in range(0, n_places, N_LANES):
+        a, b, c, d = gather(templates, picture, width, cells, p)
+        y, x = load(rows, p), load(columns, p)
+        upper_step, lower_step = b - a, d - c
+        upper = fma(x, upper_step, a)
+        down = fma(x, lower_step, c) - upper
+        across = fma(y, lower_step - upper_step, upper_step)
+        r = (fma(y, down, upper) - load(target, p)) * load(weight, p)
+        cost = fma(r, r, cost)
+        r = r * steepness
+        down, across = r * down, r * across
+        if channel > 0:
+            down, across = down + load(slopes, p), across + load(slopes, n_places + p)
+        store(down, slopes, p)
+        store(across, slopes, n_places + p)
+        active[n_active] = p
+        n_active += any_nonzero(down, across)
+    return gain * total(cost), n_active
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(**INLINED)
+def complete(sampler, n_active, gradient, work):
+    """Complete a gradient: from what the penalty pulls to ``2 (pull + Phi^T slopes)``.
+
+    `n_active` is the number of blocks in ``work.active``, the only ones that count.
+    """
+    slopes, active = work.slopes, work.active
+    blocks, n_basis, n_places = sampler.blocks, sampler.phi.shape[0], slopes.shape[1]
+    n_filled, two = blocks.shape[1], np.float32(2)
+    scale_y, scale_x = sampler.scale
+    for j in range(0, n_basis, GROUP):
+        y0 = y1 = y2 = y3 = x0 = x1 = x2 = x3 = splat(np.float32(0))
+        for i in range(n_active):
+            p = active[i]
+            down, across = load(slopes, p), load(slopes, n_places + p)
+            here = (p // STRIDE * n_filled + j) * STRIDE + p % STRIDE
+            f0, f1 = load(blocks, here), load(blocks, here + STRIDE)
+            f2, f3 = load(blocks, here + 2 * STRIDE), load(blocks, here + 3 * STRIDE)
+            y0, y1, y2, y3 = (
+                fma(down, f0, y0),
+                fma(down, f1, y1),
+                fma(down, f2, y2),
+                fma(down, f3, y3),
+            )
+            x0, x1, x2, x3 = (
+                fma(across, f0, x0),
+                fma(across, f1, x1),
+                fma(across, f2, x2),
+                fma(across, f3, x3),
+            )
+        sums = (
+            (total(y0), total(x0)), (total(y1), total(x1)),
+            (total(y2), total(x2)), (total(y3), total(x3)),
+        )  # fmt: skip
+        for i in range(min(GROUP, n_basis - j)):
+            y, x = sums[i]
+            row, column = j + i, n_basis + j + i
+            gradient[row] = two * (gradient[row] + scale_y * y)
+            gradient[column] = two * (gradient[column] + scale_x * x)
+
+
+@njit(fastmath=FAST, **INLINED)
+def penalize(penalty, delta, pull):
+    """Return delta^T Q delta; Q delta goes into `pull`."""
+    cost = np.float32(0)
+    for i in range(delta.shape[0]):
+        row = penalty[i]
+        product = np.float32(0)
+        for j in range(delta.shape[0]):
+            product += row[j] * delta[j]
+        cost += product * delta[i]
+        pull[i] = product
+    return cost
+
+
+@njit(**INLINED)
+def evaluate(problem, pairs, pair, delta, gradient, work):
+    """Cost of pair number `pair` at `delta`, and the number of its active blocks.
+
+    `delta` and `gradient` are flat, parameters of rows before those of columns. The gradient is
+    begun in `gradient`; `complete` finishes it, where it is needed.
+    """
+    sampler = problem.sampler
+    take_target(sampler, pairs.targets, pairs.target_of[pair], work)
+    locate(sampler, delta, work.cells, work.rows, work.columns)
+    cost, n_active = penalize(problem.penalties[pairs.centroid_of[pair]], delta, gradient), 0
+    for c in range(pairs.targets.shape[1]):
+        of_channel, n_active = residual(
+            pairs.template_norms, pairs.target_norms, sampler, pairs, pair, c, work
+        )
+        cost += of_channel
+    return cost, n_active
+
+
+@njit(fastmath=FAST, **UNCOUNTED)
 def unmoved_costs(pairs, shape, padding, costs):
     """Cost of every pair at the identity, where each pixel simply meets its like."""
     rows, columns = shape
@@ -262,13 +339,16 @@ def unmoved_costs(pairs, shape, padding, costs):
         costs[i] = pairs.gain[i] * cost
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
-def evaluate_pairs(problem, pairs, deltas, costs):
+def evaluate_pairs(problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
     """Cost of every pair at its `deltas` (n_pairs, 2, n_basis)."""
-    n_pixels = problem.sampler.base.shape[1]
-    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
-    gradient = np.empty((2, problem.sampler.phi.shape[0]), np.float32)
+    costs = np.empty(len(deltas), np.float32)
+    flat = deltas.reshape(len(deltas), 2 * problem.n_basis)
+    pull = np.empty(flat.shape[1], np.float32)
+    _evaluate_pairs(problem, pairs, flat, costs, pull, make_work(problem, pairs))
+    return costs
+
+
+@njit(**UNCOUNTED)
+def _evaluate_pairs(problem, pairs, deltas, costs, pull, work):
     for i in range(costs.shape[0]):
-        cost = data_term(problem, pairs, i, deltas[i], work, cells)
-        gradient[:] = 0  # of the penalty alone, and not used
-        costs[i] = cost + add_penalty(problem.penalties[pairs.centroid_of[i]], deltas[i], gradient)
+        costs[i] = evaluate(problem, pairs, i, deltas[i], pull, work)[0]

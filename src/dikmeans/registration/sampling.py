@@ -7,6 +7,11 @@ too: a point further than one pixel away lies between two equal rows, where the 
 
 Rendering is linear in the picture; its adjoint (`back_project`) carries residuals back to their
 origin.
+
+The loops go through the pixels in *block order*: bands of four rows, each column by column, so that
+the sixteen pixels of a vector (`dikmeans.registration.lanes`) are a block of 4 x 4. Pictures are
+mostly ground, and what is only ground is skipped in blocks. The last block is filled up to
+`STRIDE`.
 """
 
 from __future__ import annotations
@@ -16,24 +21,42 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from dikmeans._typing import BoolArray, FloatArray
+from dikmeans._typing import BoolArray, FloatArray, IntArray
 from dikmeans.registration.grid import MIN_LIVE_LENGTH, Grid
+from dikmeans.registration.lanes import (
+    N_LANES,
+    clamp,
+    fma,
+    load,
+    splat,
+    store,
+    store_cells,
+    truncate,
+)
 from dikmeans.registration.warps import Border, Warp
 
 PADDING = 2
+# Rows of a band, and pixels whose coordinates are computed together: two vectors.
+BAND, STRIDE = 4, 2 * N_LANES
+# Basis functions are filled up to a multiple of this; so many gradients are computed together.
+GROUP = 4
+CACHE_LINE = 64
 PAD_MODES = {"zero": "constant", "edge": "edge", "rim": "constant"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
-# Compiled functions that others call are inlined (`forceinline`): else a process that compiles them
-# runs other code than one that finds their callers in the cache, and sums are reordered in another
-# way.
+# Compiled functions that others call are inlined: else a process that compiles them runs other code
+# than one that finds their callers in the cache, and sums are reordered in another way. They create
+# no arrays, so nobody has to count references to them: on small pictures that took half the time.
+UNCOUNTED = {"nogil": True, "cache": True, "_nrt": False}
+INLINED = {**UNCOUNTED, "forceinline": True}
 
 
 class Sampler(NamedTuple):
     """What the compiled loops need to know of one warp family on one grid.
 
-    Coordinates are pixel indices of the padded template.
+    Coordinates are pixel indices of the padded template. The places of the block order are the
+    pixels in that order, and what fills up the last block.
 
     Attributes
     ----------
@@ -47,6 +70,14 @@ class Sampler(NamedTuple):
         Largest coordinate whose four neighbors exist.
     width : int
         Columns of the padded template.
+    order : int array of shape (n_pixels,)
+        The pixels in block order.
+    blocks : float32 array of shape (n_places / STRIDE, n_basis filled up, STRIDE)
+        `phi` at the places.
+    block_base : float32 array of shape (2, n_places)
+        `base` at the places.
+    block_weight : float32 array of shape (n_places,)
+        One at a pixel, zero at what fills up.
     """
 
     phi: FloatArray
@@ -54,19 +85,57 @@ class Sampler(NamedTuple):
     scale: FloatArray
     limit: FloatArray
     width: int
+    order: IntArray
+    blocks: FloatArray
+    block_base: FloatArray
+    block_weight: FloatArray
 
 
 def make_sampler(warp: Warp, grid: Grid) -> Sampler:
     """The sampler of `warp` for templates and targets on `grid`."""
     points = grid.points()
     padded = np.array(grid.shape) + 2 * PADDING
+    phi = np.ascontiguousarray(warp.basis(points).T, dtype=np.float32)
+    base = np.ascontiguousarray((grid.indices() + PADDING).T, dtype=np.float32)
+    order = block_order(grid.shape)
+    n_places = -(-len(order) // STRIDE) * STRIDE
+    filled = np.zeros((-(-len(phi) // GROUP) * GROUP, n_places), np.float32)
+    filled[: len(phi), : len(order)] = phi[:, order]
+    block_base, block_weight = np.zeros((2, n_places), np.float32), np.zeros(n_places, np.float32)
+    block_base[:, : len(order)] = base[:, order]
+    block_weight[: len(order)] = 1
     return Sampler(
-        phi=np.ascontiguousarray(warp.basis(points).T, dtype=np.float32),
-        base=np.ascontiguousarray((grid.indices() + PADDING).T, dtype=np.float32),
+        phi=phi,
+        base=base,
         scale=np.array(grid.scale, dtype=np.float32),
         limit=np.nextafter((padded - 1).astype(np.float32), np.float32(0)),
         width=int(padded[1]),
+        order=order,
+        blocks=_aligned(filled.reshape(len(filled), -1, STRIDE).swapaxes(0, 1)),
+        block_base=block_base,
+        block_weight=block_weight,
     )
+
+
+def block_order(shape: tuple[int, int]) -> IntArray:
+    """The pixels of a picture band by band, and in each band column by column.
+
+    Examples
+    --------
+    >>> block_order((5, 2))
+    array([0, 2, 4, 6, 1, 3, 5, 7, 8, 9])
+    """
+    rows, columns = np.indices(shape).reshape(2, -1)
+    return np.lexsort((rows, columns, rows // BAND))
+
+
+def _aligned(array: FloatArray) -> FloatArray:
+    """A copy whose vectors do not lie across cache lines."""
+    raw = np.empty(array.nbytes + CACHE_LINE, np.uint8)
+    first = -raw.ctypes.data % CACHE_LINE
+    copy = raw[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[:] = array
+    return copy
 
 
 def pad(pictures: FloatArray, border: Border) -> FloatArray:
@@ -129,103 +198,104 @@ def unpad(padded: FloatArray, border: Border) -> FloatArray:
     return inner
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def locate(sampler, delta, rows, columns):
-    """Coordinates of all pixels under the warp ``identity + delta``, into `rows` and `columns`."""
-    phi, base, scale = sampler.phi, sampler.base, sampler.scale
-    n_basis, n_pixels = phi.shape
-    for p in range(n_pixels):
-        rows[p] = base[0, p]
-        columns[p] = base[1, p]
-    j = 0
-    while j + 4 <= n_basis:  # four basis functions a pass: fewer trips to memory
-        y0, y1 = scale[0] * delta[0, j], scale[0] * delta[0, j + 1]
-        y2, y3 = scale[0] * delta[0, j + 2], scale[0] * delta[0, j + 3]
-        x0, x1 = scale[1] * delta[1, j], scale[1] * delta[1, j + 1]
-        x2, x3 = scale[1] * delta[1, j + 2], scale[1] * delta[1, j + 3]
-        for p in range(n_pixels):
-            f0, f1, f2, f3 = phi[j, p], phi[j + 1, p], phi[j + 2, p], phi[j + 3, p]
-            rows[p] += y0 * f0 + y1 * f1 + y2 * f2 + y3 * f3
-            columns[p] += x0 * f0 + x1 * f1 + x2 * f2 + x3 * f3
-        j += 4
-    while j < n_basis:
-        y0, x0 = scale[0] * delta[0, j], scale[1] * delta[1, j]
-        for p in range(n_pixels):
-            rows[p] += y0 * phi[j, p]
-            columns[p] += x0 * phi[j, p]
-        j += 1
+@njit(**INLINED)
+def locate(sampler, delta, cells, rows, columns):
+    """Where the places of the block order take their values from, under ``identity + delta``.
 
-
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def split(sampler, rows, columns, cells):
-    """Turn coordinates into the index of the upper left neighbor and the fractions beyond it."""
+    `delta` is flat, parameters of rows before those of columns. The upper left neighbor goes into
+    `cells`, the fractions beyond it into `rows` and `columns`.
+    """
+    blocks, base = sampler.blocks, sampler.block_base
+    n_filled, n_places, n_basis = blocks.shape[1], base.shape[1], sampler.phi.shape[0]
+    scale_y, scale_x = splat(sampler.scale[0]), splat(sampler.scale[1])
     top, left = sampler.limit[0], sampler.limit[1]
-    width = np.int32(sampler.width)
-    zero = np.float32(0)
-    for p in range(rows.shape[0]):
-        y, x = rows[p], columns[p]
-        y = y if y > zero else zero  # in this form NaN becomes zero and cannot point outside
-        x = x if x > zero else zero
-        y = y if y < top else top
-        x = x if x < left else left
-        iy, ix = np.int32(y), np.int32(x)
-        rows[p] = y - np.float32(iy)
-        columns[p] = x - np.float32(ix)
-        cells[p] = np.uint32(iy * width + ix)
+    for p in range(0, n_places, STRIDE):
+        y0 = y1 = x0 = x1 = splat(np.float32(0))
+        here = p * n_filled
+        for j in range(n_basis):
+            dy, dx = splat(delta[j]), splat(delta[n_basis + j])
+            f0, f1 = load(blocks, here), load(blocks, here + N_LANES)
+            y0, y1 = fma(dy, f0, y0), fma(dy, f1, y1)
+            x0, x1 = fma(dx, f0, x0), fma(dx, f1, x1)
+            here += STRIDE
+        q = p + N_LANES
+        y0 = clamp(fma(scale_y, y0, load(base, p)), top)
+        y1 = clamp(fma(scale_y, y1, load(base, q)), top)
+        x0 = clamp(fma(scale_x, x0, load(base, n_places + p)), left)
+        x1 = clamp(fma(scale_x, x1, load(base, n_places + q)), left)
+        row0, row1, column0, column1 = truncate(y0), truncate(y1), truncate(x0), truncate(x1)
+        store_cells(row0, column0, sampler.width, cells, p)
+        store_cells(row1, column1, sampler.width, cells, q)
+        store(y0 - row0, rows, p)
+        store(y1 - row1, rows, q)
+        store(x0 - column0, columns, p)
+        store(x1 - column1, columns, q)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def gather(template, width, cells, corners):
-    """Fetch the four neighbors of every cell of one channel, into `corners` (4, n_pixels)."""
-    below = np.uint64(width)
-    for p in range(cells.shape[0]):
-        i = np.uint64(cells[p])
-        corners[0, p] = template[i]
-        corners[1, p] = template[i + np.uint64(1)]
-        corners[2, p] = template[i + below]
-        corners[3, p] = template[i + below + np.uint64(1)]
+@njit(**INLINED)
+def blend(picture, width, cell, fy, fx):
+    """The value of a padded picture beyond one of its pixels, by the fractions `fy` and `fx`."""
+    i, below = np.uint64(cell), np.uint64(cell) + np.uint64(width)
+    a, b = picture[i], picture[i + np.uint64(1)]
+    c, d = picture[below], picture[below + np.uint64(1)]
+    upper, lower = a + fx * (b - a), c + fx * (d - c)
+    return upper + fy * (lower - upper)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def blend(corners, rows, columns, out):
-    """Bilinear mean of the four neighbors, into `out` (n_pixels,)."""
-    for p in range(out.shape[0]):
-        upper = corners[0, p] + columns[p] * (corners[1, p] - corners[0, p])
-        lower = corners[2, p] + columns[p] * (corners[3, p] - corners[2, p])
-        out[p] = upper + rows[p] * (lower - upper)
-
-
-@njit(fastmath=FAST, nogil=True, cache=True)
-def render_pairs(sampler, templates, which, deltas, out):
+def render_pairs(
+    sampler: Sampler, templates: FloatArray, which: IntArray, deltas: FloatArray, out: FloatArray
+) -> None:
     """Warp template ``which[i]`` by ``deltas[i]`` into ``out[i]`` (C, n_pixels), for every i."""
-    n_pixels = sampler.base.shape[1]
-    rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
-    cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
+    _render_pairs(sampler, templates, which, _flat(deltas), out)
+
+
+def _flat(deltas: FloatArray) -> FloatArray:
+    """Warps (n, 2, n_basis) as the loops take them."""
+    return np.ascontiguousarray(deltas.reshape(len(deltas), -1), np.float32)
+
+
+@njit(nogil=True, cache=True)
+def _render_pairs(sampler, templates, which, deltas, out):
+    n_places = sampler.block_weight.shape[0]
+    rows, columns = np.empty(n_places, np.float32), np.empty(n_places, np.float32)
+    cells = np.empty(n_places, np.uint32)
     for i in range(which.shape[0]):
-        locate(sampler, deltas[i], rows, columns)
-        split(sampler, rows, columns, cells)
+        locate(sampler, deltas[i], cells, rows, columns)
         for c in range(templates.shape[1]):
-            gather(templates[which[i], c], sampler.width, cells, corners)
-            blend(corners, rows, columns, out[i, c])
+            template, rendered = templates[which[i], c], out[i, c]
+            for p, pixel in enumerate(sampler.order):
+                rendered[pixel] = blend(template, sampler.width, cells[p], rows[p], columns[p])
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(nogil=True, cache=True)
 def render_places(sampler, templates, places, out):
     """Template i at the padded coordinates `places[i]` (2, n_pixels), into ``out[i]``."""
-    n_pixels = places.shape[2]
-    rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
-    cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
+    zero, (top, left) = np.float32(0), sampler.limit
     for i in range(templates.shape[0]):
-        rows[:] = places[i, 0]
-        columns[:] = places[i, 1]
-        split(sampler, rows, columns, cells)
-        for c in range(templates.shape[1]):
-            gather(templates[i, c], sampler.width, cells, corners)
-            blend(corners, rows, columns, out[i, c])
+        for p in range(places.shape[2]):
+            y, x = places[i, 0, p], places[i, 1, p]
+            y = y if y > zero else zero  # in this form NaN becomes zero and cannot point outside
+            x = x if x > zero else zero
+            y = y if y < top else top
+            x = x if x < left else left
+            row, column = np.int64(y), np.int64(x)
+            cell = row * sampler.width + column
+            fy, fx = y - np.float32(row), x - np.float32(column)
+            for c in range(templates.shape[1]):
+                out[i, c, p] = blend(templates[i, c], sampler.width, cell, fy, fx)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
-def back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
+def back_project(
+    sampler: Sampler,
+    templates: FloatArray,
+    targets: FloatArray,
+    members: IntArray,
+    labels: IntArray,
+    weights: FloatArray,
+    deltas: FloatArray,
+    push: FloatArray,
+    mass: FloatArray,
+) -> None:
     """The adjoint of rendering: sums of W^T (x - W mu) and of W^T 1 over `members`, per cluster.
 
     Parameters
@@ -246,28 +316,25 @@ def back_project(sampler, templates, targets, members, labels, weights, deltas, 
     mass : float64 array of shape (K, padded pixels)
         The second one is added to it.
     """
-    n_pixels = sampler.base.shape[1]
-    rows, columns = np.empty(n_pixels, np.float32), np.empty(n_pixels, np.float32)
-    cells, corners = np.empty(n_pixels, np.uint32), np.empty((4, n_pixels), np.float32)
-    width = np.uint64(sampler.width)
-    one = np.uint64(1)
+    _back_project(sampler, templates, targets, members, labels, weights, _flat(deltas), push, mass)
+
+
+@njit(nogil=True, cache=True)
+def _back_project(sampler, templates, targets, members, labels, weights, deltas, push, mass):
+    n_places = sampler.block_weight.shape[0]
+    rows, columns = np.empty(n_places, np.float32), np.empty(n_places, np.float32)
+    cells = np.empty(n_places, np.uint32)
+    width, one = np.uint64(sampler.width), np.uint64(1)
     for i in members:
         k, weight = labels[i], weights[i]
-        locate(sampler, deltas[i], rows, columns)
-        split(sampler, rows, columns, cells)
+        locate(sampler, deltas[i], cells, rows, columns)
         for c in range(targets.shape[1]):
-            gather(templates[k, c], sampler.width, cells, corners)
-            for p in range(n_pixels):
+            for p, pixel in enumerate(sampler.order):
                 fy, fx = rows[p], columns[p]
                 upper_left, upper_right = (1 - fy) * (1 - fx), (1 - fy) * fx
                 lower_left, lower_right = fy * (1 - fx), fy * fx
-                value = (
-                    upper_left * corners[0, p]
-                    + upper_right * corners[1, p]
-                    + lower_left * corners[2, p]
-                    + lower_right * corners[3, p]
-                )
-                r = weight * (targets[i, c, p] - value)
+                value = blend(templates[k, c], sampler.width, cells[p], fy, fx)
+                r = weight * (targets[i, c, pixel] - value)
                 cell = np.uint64(cells[p])
                 push[k, c, cell] += upper_left * r
                 push[k, c, cell + one] += upper_right * r

@@ -8,7 +8,7 @@ from scipy import ndimage
 
 from dikmeans.registration import make_warp
 from dikmeans.registration.descent import Descent
-from dikmeans.registration.objective import N_WORK_ROWS, evaluate
+from dikmeans.registration.objective import complete, evaluate, make_work
 from tests import reference
 from tests.registration.torch.device_pairs import both, some_precision, some_warps
 
@@ -47,14 +47,13 @@ def a_clear_warp(measure, sampler, rng):
 
 def compiled_values(problem, pairs, deltas):
     """Costs and gradients of all pairs by the compiled loops."""
-    n_pixels = problem.sampler.base.shape[1]
-    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
-    gradients = np.empty_like(deltas)
-    costs = [
-        evaluate(problem, pairs, i, delta, gradients[i], work, cells)
-        for i, delta in enumerate(deltas)
-    ]
-    return np.array(costs), gradients.reshape(len(deltas), -1)
+    flat = deltas.reshape(len(deltas), -1)
+    work, costs, gradients = make_work(problem, pairs), [], np.empty_like(flat)
+    for i, delta in enumerate(flat):
+        cost, n_active = evaluate(problem, pairs, i, delta, gradients[i], work)
+        complete(problem.sampler, n_active, gradients[i], work)
+        costs.append(cost)
+    return np.array(costs), gradients
 
 
 def device_values(problem, pairs, deltas):

@@ -9,7 +9,7 @@ from numba import njit
 
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import FLAG, Number, Whole
-from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
+from dikmeans.registration.objective import Pairs, Problem, complete, evaluate, make_work
 from dikmeans.registration.sampling import FAST
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
@@ -99,43 +99,45 @@ class Adam(Solver):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
         """Take the steps of a stage on every pair."""
         rate = np.float32(self.rate(stage))
-        _minimize_pairs(problem, pairs, rate, stage.evaluations, deltas, costs, status)
+        work = make_work(problem, pairs)
+        flat = deltas.reshape(len(deltas), 2 * problem.n_basis)  # the same memory
+        _minimize_pairs(problem, pairs, rate, stage.evaluations, flat, costs, status, work)
 
 
 @njit(fastmath=FAST, nogil=True, cache=True)
-def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status):
-    n_basis, n_pixels = problem.sampler.phi.shape
-    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
-    gradient = np.empty((2, n_basis), np.float32)
-    mean, square = np.empty((2, n_basis), np.float32), np.empty((2, n_basis), np.float32)
-    current = np.empty((2, n_basis), np.float32)
+def _minimize_pairs(problem, pairs, rate, steps, deltas, costs, status, work):
+    n = deltas.shape[1]
+    gradient = np.empty(n, np.float32)
+    mean, square = np.empty(n, np.float32), np.empty(n, np.float32)
+    current = np.empty(n, np.float32)
     keep1, keep2, tiny, one = np.float32(0.9), np.float32(0.999), np.float32(1e-8), np.float32(1)
     for i in range(costs.shape[0]):
         mean[:] = 0
         square[:] = 0
         current[:] = deltas[i]
-        best = evaluate(problem, pairs, i, current, gradient, work, cells)
+        best, n_active = evaluate(problem, pairs, i, current, gradient, work)
         status[i] = BUDGET
         decay1, decay2 = one, one
         for _ in range(steps):
+            complete(problem.sampler, n_active, gradient, work)
             decay1 *= keep1
             decay2 *= keep2
             steepest = np.float32(0)
-            for axis in range(2):
-                for j in range(n_basis):
-                    g = gradient[axis, j]
-                    steepest = max(steepest, abs(g))
-                    mean[axis, j] = keep1 * mean[axis, j] + (one - keep1) * g
-                    square[axis, j] = keep2 * square[axis, j] + (one - keep2) * g * g
-                    scale = np.sqrt(square[axis, j] / (one - decay2)) + tiny
-                    current[axis, j] -= rate * mean[axis, j] / (one - decay1) / scale
+            for j in range(n):
+                g = gradient[j]
+                steepest = max(steepest, abs(g))
+                mean[j] = keep1 * mean[j] + (one - keep1) * g
+                square[j] = keep2 * square[j] + (one - keep2) * g * g
+                scale = np.sqrt(square[j] / (one - decay2)) + tiny
+                current[j] -= rate * mean[j] / (one - decay1) / scale
             if steepest == 0 and decay1 == keep1:  # starts on an exact minimum: nothing will move
                 status[i] = CONVERGED
                 break
-            cost = evaluate(problem, pairs, i, current, gradient, work, cells)
+            cost, n_active = evaluate(problem, pairs, i, current, gradient, work)
             if cost < best:
                 best = cost
                 deltas[i] = current

@@ -106,5 +106,10 @@ class Solver(BaseEstimator, ABC):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
-        """Carry a stage out: improve `deltas` (n_pairs, 2, n_basis), write `costs` and `status`."""
+        """Carry a stage out: improve `deltas` (n_pairs, 2, n_basis), write `costs` and `status`.
+
+        A solver that can tell may give up a pair that promises no cost below `race` times the
+        lowest of the pairs of its image that come before it.
+        """

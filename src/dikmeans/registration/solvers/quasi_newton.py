@@ -13,7 +13,7 @@ maps, frees the whole warp there, and refines on ever sharper levels.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -21,11 +21,12 @@ from scipy import linalg
 
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Number, Whole
-from dikmeans.registration.objective import N_WORK_ROWS, Pairs, Problem, evaluate
-from dikmeans.registration.sampling import FAST
+from dikmeans.registration.objective import Pairs, Problem, complete, evaluate, make_work
+from dikmeans.registration.sampling import FAST, INLINED, UNCOUNTED
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
-CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
+CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
+STALLED, PRUNED = int(Status.STALLED), int(Status.PRUNED)
 
 # Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing
 # about.
@@ -38,6 +39,8 @@ MAX_BACKTRACKS = 4
 # Small gains in a row that mean convergence; below the floor a cost of a unit-energy image is zero.
 PATIENCE = 2
 COST_FLOOR = 1e-10
+# A pair is given up if so many times the gain that its quadratic model promises would not do.
+HOPE = 4.0
 
 
 class QuasiNewton(Solver):
@@ -118,44 +121,86 @@ class QuasiNewton(Solver):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
-        """Descend until two small gains in a row, or all evaluations are used."""
+        """Descend until two small gains in a row, or all evaluations are used, or all is lost."""
         _minimize_pairs(
             problem,
             pairs,
             curvature,
             stage.evaluations,
             np.float32(self.tol),
-            self.memory,
-            deltas,
+            deltas.reshape(len(deltas), 2 * problem.n_basis),  # the same memory
             costs,
             status,
+            np.float32(race),
+            _History.of(problem.n_basis, self.memory),
+            make_work(problem, pairs),
         )
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
-def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alphas, out):
-    """L-BFGS two-loop recursion: minus the inverse Hessian times the gradient."""
-    n = gradient.shape[0]
-    q = out[1]
+class _History(NamedTuple):
+    """What a descent remembers, as flat parameters: those of rows before those of columns.
+
+    Attributes
+    ----------
+    trial, trial_gradient : float32 arrays of shape (2 n_basis,)
+        The parameters that are evaluated.
+    gradient : float32 array of shape (2 n_basis,)
+        At the parameters reached.
+    steps, changes : float32 arrays of shape (memory, 2 n_basis)
+        Past steps, and how the gradient changed.
+    weights, alphas : float32 arrays of shape (memory,)
+        One over the product of each step and change, and a coefficient of the recursion.
+    direction, rest : float32 arrays of shape (2 n_basis,)
+        Where to go, and the gradient less what the past steps explain.
+    """
+
+    trial: FloatArray
+    trial_gradient: FloatArray
+    gradient: FloatArray
+    steps: FloatArray
+    changes: FloatArray
+    weights: FloatArray
+    alphas: FloatArray
+    direction: FloatArray
+    rest: FloatArray
+
+    @classmethod
+    def of(cls, n_basis: int, memory: int) -> _History:
+        n = 2 * n_basis
+        shapes = n, n, n, (memory, n), (memory, n), memory, memory, n, n
+        return cls(*(np.empty(shape, np.float32) for shape in shapes))
+
+
+@njit(fastmath=FAST, error_model="numpy", **INLINED)
+def _direction(inverse, history, n_stored):
+    """L-BFGS two-loop recursion: minus the inverse Hessian times the gradient.
+
+    Returns the slope of the cost along it.
+    """
+    steps, changes, weights, alphas = (
+        history.steps, history.changes, history.weights, history.alphas
+    )  # fmt: skip
+    gradient, rest, direction = history.gradient, history.rest, history.direction
+    memory, n = steps.shape
     for i in range(n):
-        q[i] = gradient[i]
+        rest[i] = gradient[i]
     stored = min(n_stored, memory)
     for back in range(stored):
         s = (n_stored - 1 - back) % memory
         alpha = np.float32(0)
         for i in range(n):
-            alpha += steps[s, i] * q[i]
+            alpha += steps[s, i] * rest[i]
         alpha *= weights[s]
         alphas[s] = alpha
         for i in range(n):
-            q[i] -= alpha * changes[s, i]
-    direction = out[0]
+            rest[i] -= alpha * changes[s, i]
     for i in range(n):
-        total = np.float32(0)
+        product = np.float32(0)
         for j in range(n):
-            total += inverse[i, j] * q[j]
-        direction[i] = total
+            product += inverse[i, j] * rest[j]
+        direction[i] = product
     for forward in range(stored):
         s = (n_stored - stored + forward) % memory
         beta = np.float32(0)
@@ -164,98 +209,98 @@ def _direction(inverse, gradient, steps, changes, weights, n_stored, memory, alp
         beta = alphas[s] - beta * weights[s]
         for i in range(n):
             direction[i] += steps[s, i] * beta
+    slope = np.float32(0)
     for i in range(n):
         direction[i] = -direction[i]
+        slope += gradient[i] * direction[i]
+    return slope
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
-def _minimize_pairs(problem, pairs, inverses, evaluations, tol, memory, deltas, costs, status):
-    n_basis, n_pixels = problem.sampler.phi.shape
-    n = 2 * n_basis
-    work, cells = np.empty((N_WORK_ROWS, n_pixels), np.float32), np.empty(n_pixels, np.uint32)
-    gradient, trial_gradient = (
-        np.empty((2, n_basis), np.float32),
-        np.empty((2, n_basis), np.float32),
-    )
-    trial = np.empty((2, n_basis), np.float32)
-    steps, changes = np.empty((memory, n), np.float32), np.empty((memory, n), np.float32)
-    weights, alphas = np.empty(memory, np.float32), np.empty(memory, np.float32)
-    directions = np.empty((2, n), np.float32)
-    direction = directions[0].reshape(2, n_basis)
+@njit(fastmath=FAST, error_model="numpy", **UNCOUNTED)
+def _minimize_pairs(
+    problem, pairs, inverses, evaluations, tol, deltas, costs, status, race, history, work
+):
+    trial, trial_gradient = history.trial, history.trial_gradient
+    gradient, direction = history.gradient, history.direction
+    steps, changes = history.steps, history.changes
+    memory, n = steps.shape
     half, tenth, max_step = np.float32(0.5), np.float32(0.1), np.float32(MAX_STEP)
     gain, floor = np.float32(SUFFICIENT_GAIN), np.float32(COST_FLOOR)
 
+    hope, image, limit = np.float32(HOPE / 2), -1, np.float32(np.inf)
     for pair in range(costs.shape[0]):
+        if pairs.image_of[pair] != image:
+            image, limit = pairs.image_of[pair], np.float32(np.inf)
         current = deltas[pair]
         inverse = inverses[pairs.centroid_of[pair]]
-        cost = evaluate(problem, pairs, pair, current, gradient, work, cells)
-        used, n_stored, small_gains = 1, 0, 0
+        for i in range(n):
+            trial[i] = current[i]
+            gradient[i] = 0
+        cost, slope, length = np.float32(np.inf), np.float32(0), np.float32(0)
+        used = n_stored = small_gains = n_tries = 0
         outcome = BUDGET
-        while used < evaluations:
-            if cost <= floor:
-                outcome = CONVERGED
+        # Every turn evaluates one trial. There is one call for all, as each call is compiled anew.
+        while True:
+            trial_cost, n_active = evaluate(problem, pairs, pair, trial, trial_gradient, work)
+            used += 1
+            n_tries += 1
+            if used == 1 or trial_cost <= cost + gain * length * slope:
+                s = n_stored % memory
+                for i in range(n):
+                    steps[s, i] = trial[i] - current[i]
+                    current[i] = trial[i]
+                small_gains = small_gains + 1 if cost - trial_cost < tol * trial_cost else 0
+                cost = trial_cost
+                if small_gains >= PATIENCE:
+                    outcome = CONVERGED
+                    break
+                if used >= evaluations:
+                    break
+                if cost <= floor:
+                    outcome = CONVERGED
+                    break
+                complete(problem.sampler, n_active, trial_gradient, work)
+                product = np.float32(0)
+                for i in range(n):
+                    changes[s, i] = trial_gradient[i] - gradient[i]
+                    product += steps[s, i] * changes[s, i]
+                    gradient[i] = trial_gradient[i]
+                if product > 0:
+                    history.weights[s] = np.float32(1) / product
+                    n_stored += 1
+                else:  # no curvature to learn from, and an old step may have been overwritten
+                    n_stored = 0
+                n_tries = 0
+            elif used >= evaluations:
                 break
-            _direction(
-                inverse, gradient.ravel(), steps, changes, weights, n_stored, memory, alphas,
-                directions,
-            )  # fmt: skip
-            slope, longest = np.float32(0), np.float32(0)
-            for axis in range(2):
-                for j in range(n_basis):
-                    slope += gradient[axis, j] * direction[axis, j]
-                    longest = max(longest, abs(direction[axis, j]))
-            if not slope < 0:
-                if n_stored == 0:
-                    outcome = CONVERGED if slope == 0 else STALLED
-                    break
-                n_stored = 0
-                continue
-
-            length = np.float32(1)
-            if longest > max_step:
-                length = max_step / longest
-            found = False
-            trial_cost = cost
-            for _ in range(MAX_BACKTRACKS):
-                for axis in range(2):
-                    for j in range(n_basis):
-                        trial[axis, j] = current[axis, j] + length * direction[axis, j]
-                trial_cost = evaluate(problem, pairs, pair, trial, trial_gradient, work, cells)
-                used += 1
-                found = trial_cost <= cost + gain * length * slope
-                if found or used >= evaluations:
-                    break
+            elif n_tries < MAX_BACKTRACKS:
                 # the minimum of the parabola through both costs and the slope, kept in bounds
                 parabola = -slope * length * length / (2 * (trial_cost - cost - slope * length))
                 length = min(max(parabola, tenth * length), half * length)
-            if not found:
-                if used >= evaluations:
-                    break
-                if n_stored == 0:
-                    outcome = STALLED
-                    break
-                n_stored = 0
-                continue
-
-            s = n_stored % memory
-            product = np.float32(0)
-            for axis in range(2):
-                for j in range(n_basis):
-                    i = axis * n_basis + j
-                    steps[s, i] = trial[axis, j] - current[axis, j]
-                    changes[s, i] = trial_gradient[axis, j] - gradient[axis, j]
-                    product += steps[s, i] * changes[s, i]
-                    current[axis, j] = trial[axis, j]
-                    gradient[axis, j] = trial_gradient[axis, j]
-            if product > 0:
-                weights[s] = np.float32(1) / product
-                n_stored += 1
-            else:  # no curvature to learn from, and an old step may have been overwritten
-                n_stored = 0
-            small_gains = small_gains + 1 if cost - trial_cost < tol * trial_cost else 0
-            cost = trial_cost
-            if small_gains >= PATIENCE:
-                outcome = CONVERGED
+            elif n_stored == 0:
+                outcome = STALLED
                 break
+            else:
+                n_stored = n_tries = 0
+
+            if n_tries == 0:
+                while True:
+                    slope = _direction(inverse, history, n_stored)
+                    if slope < 0 or n_stored == 0:
+                        break
+                    n_stored = 0
+                if not slope < 0:
+                    outcome = CONVERGED if slope == 0 else STALLED
+                    break
+                if cost + hope * slope > limit:
+                    outcome = PRUNED
+                    break
+                longest = np.float32(0)
+                for i in range(n):
+                    longest = max(longest, abs(direction[i]))
+                length = max_step / longest if longest > max_step else np.float32(1)
+            for i in range(n):
+                trial[i] = current[i] + length * direction[i]
         costs[pair] = cost
         status[pair] = outcome
+        limit = min(limit, race * cost)
