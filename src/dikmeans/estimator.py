@@ -407,9 +407,12 @@ class DIKMeans(
         - *How long Adam runs.* The paper names its learning rates, not its steps. Without a
           penalty this decides everything: with more of rate times steps anything fits onto
           anything, and the distortion falls all the same.
-        - *How the affine map is learned*: 100 steps at a rate of 0.02, which nearly converge.
-        - *The low-pass filter*: a Gaussian of 3 pixels, after which every second pixel is left;
-          once more on larger pictures. With 1.5 pixels, affine maps end in wrong optima.
+        - *The low-pass filter*: a Gaussian of 1.5 pixels, after which every second pixel is left,
+          again and again while the longer side has 12 pixels at least. The affine map is learned
+          on the coarsest pictures first: they can be far apart there, and on the finest last,
+          which place it best. (The work that the paper cites goes from coarse to fine; the paper
+          simplifies it, and does not say how far.)
+        - *How the affine map is learned*: by Adam, 50 steps at a rate of 0.02 on each level.
         - *Images* have unit norm, as centroids do; outside of them are zeros.
         - *150 epochs in batches of 64.* Here an iteration uses all images, and there are at most
           25; a fit ends before if the distortion falls by less than 1e-4 of it.

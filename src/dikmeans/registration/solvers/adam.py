@@ -34,11 +34,8 @@ class Adam(Solver):
         Gradient steps with the whole warp, from scratch and from a warm start.
     affine_learning_rate : float, default=0.02
         Of the affine maps that an alignment from scratch begins with.
-    affine_steps : int, default=100
-        Gradient steps with them.
-    low_pass : float, default=3.0
-        Standard deviation of the Gaussian that pictures are filtered by before every second of
-        their pixels is left, in pixels; affine maps are learned once they are small.
+    affine_steps : int, default=50
+        Gradient steps with them on each low-pass level, from the coarsest on.
     warm_starts : bool, default=True
         Whether an iteration of Lloyd's algorithm starts from the warps of the one before, or aligns
         every pair from scratch, as Algorithm 2 of the paper says.
@@ -48,12 +45,12 @@ class Adam(Solver):
         the machine, not of the model: model files do not keep it.
     """
 
+    min_side = 12  # one level coarser than by default: without starts from other poses it is needed
     constraints: ClassVar = {
         "learning_rate": [Number(0, 1, with_low=False)],
         "steps": [Whole(0)],
         "affine_learning_rate": [Number(0, 1, with_low=False)],
         "affine_steps": [Whole(0)],
-        "low_pass": [Number(0)],
         "warm_starts": [FLAG],
         "device": DEVICE,
     }
@@ -63,8 +60,7 @@ class Adam(Solver):
         learning_rate: float = 0.01,
         steps: int = 50,
         affine_learning_rate: float = 0.02,
-        affine_steps: int = 100,
-        low_pass: float = 3.0,
+        affine_steps: int = 50,
         warm_starts: bool = True,
         device: str | None = None,
     ):
@@ -72,14 +68,16 @@ class Adam(Solver):
         self.steps = steps
         self.affine_learning_rate = affine_learning_rate
         self.affine_steps = affine_steps
-        self.low_pass = low_pass
         self.warm_starts = warm_starts
         self.device = device
 
     def cold_stages(self, n_levels: int) -> tuple[Stage, ...]:
-        """Low-pass affine; all pairs as they then are, sharp; the promising ones, whole."""
+        """Affine, ever less low-pass; as they then are, but sharp; the promising pairs whole."""
         return (
-            Stage(n_levels - 1, True, self.affine_steps),
+            *(
+                Stage(level, True, self.affine_steps, prune=np.inf)
+                for level in range(n_levels - 1, 0, -1)
+            ),
             Stage(0, False, 0, prune=np.inf),
             Stage(0, False, self.steps, prune=PRUNE),
         )
@@ -104,7 +102,8 @@ class Adam(Solver):
         race: float = np.inf,
     ) -> None:
         """Take the steps of a stage on every pair."""
-        rate, work = np.float32(self.rate(stage)), make_work(problem, pairs)
+        rate = np.float32(self.rate(stage))
+        work = make_work(problem, pairs)
         flat = deltas.reshape(len(deltas), 2 * problem.n_basis)  # the same memory
         _minimize_pairs(problem, pairs, rate, stage.evaluations, flat, costs, status, work)
 
