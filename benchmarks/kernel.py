@@ -88,6 +88,7 @@ def measure(landmarks: int, side: int, n_channels: int, n_images: int) -> list[s
         template_of=centroid_of,
         target_of=image_of,
         centroid_of=centroid_of,
+        image_of=image_of,
         gain=np.ones(n_images * N_CENTROIDS, np.float32),
     )
     affine = AffineIntensity()

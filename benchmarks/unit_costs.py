@@ -58,6 +58,7 @@ def main() -> None:
     def row(k: int, folder: Path) -> list[str]:
         centroids = images[:k].copy()
         fits = on_shard.assign(shard, measure, centroids, None, 1)
+        own = on_shard.own_fits(fits)
         rule_passes = 3
         moved = centroids + np.float32(0.01) * images[k : 2 * k]
 
@@ -71,7 +72,9 @@ def main() -> None:
             "prepare": lambda: prepare_shard(raw, 0, None, shape=SHAPE, preprocessing=UnitNorm()),
             "cold": lambda: on_shard.assign(shard, measure, centroids, None, 1),
             "warm": lambda: on_shard.assign(shard, measure, moved, fits, 1),
-            "pass": lambda: on_shard.gather(shard, measure, centroids.astype(float), fits, 1),
+            "pass": lambda: on_shard.gather(
+                shard, measure, centroids.astype(float), own, np.inf, 1
+            ),
             "store": store,
         }
         cost = {name: cpu_seconds(job, options.repeats) / n * 1e6 for name, job in jobs.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import time
 from contextlib import contextmanager
 
 import dask
@@ -14,9 +15,11 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dikmeans.io.tensor_file import TensorFileError
+from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.schedule import PhaseKind
 from dikmeans.outofcore import dask_workers
 from dikmeans.outofcore.dask_workers import DaskWorkers
+from dikmeans.outofcore.lineage import Part, Shared
 from dikmeans.outofcore.sources import open_source
 from dikmeans.outofcore.workers import open_dataset
 from dikmeans.preprocessing import UnitNorm
@@ -70,11 +73,13 @@ def chunked(images) -> da.Array:
 def recorded(monkeypatch):
     """Count what goes from here to the workers and back: (direction, bytes)."""
     traffic = []
-    call, fetch, total = DaskWorkers.call, DaskWorkers.fetch, DaskWorkers.total
+    call, fetch = DaskWorkers.call, DaskWorkers.fetch
 
     def sent(arguments):
         return sum(
-            len(pickle.dumps(a)) for a in arguments if not hasattr(a, "key") and a is not None
+            len(pickle.dumps(a))
+            for a in arguments
+            if not hasattr(a, "key") and not isinstance(a, (Part, Shared)) and a is not None
         )
 
     def counting_call(self, function, *arguments):
@@ -87,14 +92,8 @@ def recorded(monkeypatch):
         traffic.append(("back", len(pickle.dumps(found))))
         return found
 
-    def counting_total(self, handles):
-        found = total(self, handles)
-        traffic.append(("back", len(pickle.dumps(found))))
-        return found
-
     monkeypatch.setattr(DaskWorkers, "call", counting_call)
     monkeypatch.setattr(DaskWorkers, "fetch", counting_fetch)
-    monkeypatch.setattr(DaskWorkers, "total", counting_total)
     yield traffic
     monkeypatch.undo()
 
@@ -191,14 +190,82 @@ def test_warm_starts_stay_where_their_images_are(client, pictures):
         clustering = dataset.assign(AFFINE, first_centroids(pictures))
         clustering = dataset.assign(AFFINE, clustering.centroids, clustering)
         images = client.who_has(dataset.shards)
-        fits = client.who_has(clustering.fits)
+        tasks = [fits.whole.future for fits in clustering.fits]
+        fits = client.who_has(tasks)
         assert len({worker for workers in images.values() for worker in workers}) == 2
         together = [
-            set(images[image.key]) & set(fits[fit.key])
-            for image, fit in zip(dataset.shards, clustering.fits, strict=True)
+            set(images[image.key]) & set(fits[task.key])
+            for image, task in zip(dataset.shards, tasks, strict=True)
         ]
         # the scheduler may move one to a worker that has nothing to do
         assert sum(map(bool, together)) >= len(together) - 2
+
+
+class TestLineage:
+    """What the scheduler remembers does not grow, and lost results are the same when made again."""
+
+    N_ITERATIONS = 3 * (dask_workers.MAX_DEPTH + 1)
+
+    def iterated(self, dataset, clustering, n, after=lambda number, clustering: None):
+        for number in range(n):
+            moved = dataset.move_centroids(AFFINE, clustering)
+            clustering = dataset.assign(AFFINE, moved, clustering)
+            after(number, clustering)
+        return clustering
+
+    @pytest.mark.parametrize("in_files", [False, True])
+    def test_the_graph_does_not_grow_with_iterations(
+        self, cluster, client, pictures, tmp_path, in_files
+    ):
+        n_tasks = []
+        with a_dataset(pictures) as dataset:
+            n_shards = len(dataset.shards)
+
+            def count(number, clustering):
+                if in_files:
+                    names = dataset.write_fits(clustering, tmp_path, number)
+                    for name in names:
+                        (tmp_path / name).unlink()  # as a later checkpoint does
+                n_tasks.append(settled_number_of_tasks(client, cluster))
+
+            start = dataset.assign(AFFINE, first_centroids(pictures))
+            self.iterated(dataset, start, self.N_ITERATIONS, count)
+        cycle = dask_workers.MAX_DEPTH + 1  # from one anchor to the next
+        one, other = max(n_tasks[cycle : 2 * cycle]), max(n_tasks[2 * cycle : 3 * cycle])
+        assert other <= one + 2
+        assert other < n_shards * (dask_workers.MAX_DEPTH + 8)
+
+    @pytest.mark.parametrize("in_files", [False, True])
+    def test_what_a_killed_worker_had_is_made_again(self, client, pictures, tmp_path, in_files):
+        n = dask_workers.MAX_DEPTH + 3
+        with Dataset.in_memory(UnitNorm().apply(pictures[:, None])) as local:
+            start = local.assign(AFFINE, first_centroids(pictures))
+            expected = self.iterated(local, start, n)
+
+            def write(number, clustering):
+                if in_files:
+                    for name in dataset.write_fits(clustering, tmp_path, number):
+                        (tmp_path / name).unlink()
+
+            with a_dataset(pictures) as dataset:
+                start = dataset.assign(AFFINE, first_centroids(pictures))
+                end = self.iterated(dataset, start, n, write)
+                begins_in_file = [part.whole.base is not None for part in end.fits]
+                assert all(begins_in_file) if in_files else not any(begins_in_file)
+                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+                end = self.iterated(dataset, end, 1)
+                np.testing.assert_array_equal(
+                    labels_of(dataset, end), labels_of(local, self.iterated(local, expected, 1))
+                )
+
+
+def settled_number_of_tasks(client, cluster) -> int:
+    """Tasks that the scheduler remembers, when it has heard of all that were released."""
+    counts = []
+    while len(counts) < 50 and (len(counts) < 5 or len(set(counts[-5:])) > 1):
+        time.sleep(0.02)
+        counts.append(len(cluster.scheduler.tasks))
+    return counts[-1]
 
 
 AFFINE = build_measure((8, 8), warp="affine")
@@ -350,7 +417,8 @@ class TestFiles:
         for name in names:
             (tmp_path / name).unlink()
         expected = labels_of(dataset, again)
-        worker, *_ = client.who_has(again.fits[:1])[again.fits[0].key]
+        first = again.fits[0].whole.future
+        worker, *_ = client.who_has([first])[first.key]
         os.kill(client.run(os.getpid)[worker], signal.SIGKILL)
         np.testing.assert_array_equal(labels_of(dataset, again), expected)
         moved = dataset.move_centroids(AFFINE, clustering)

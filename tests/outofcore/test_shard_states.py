@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dikmeans.io.tensor_file import TensorFileError
+from dikmeans.kmeans.centroid_update import rule_of
+from dikmeans.kmeans.lloyd import lloyd
+from dikmeans.outofcore import workers
 from tests.helpers import build_measure
 from tests.outofcore.sharded_fits import in_pieces, quick
 
@@ -57,6 +62,49 @@ def test_a_clustering_read_again_continues_the_same_way(clustered, folder):
     one, other = (dataset.assign(AFFINE, moved, start) for start in (again, clustering))
     np.testing.assert_array_equal(labels_of(dataset, one), labels_of(dataset, other))
     assert one.inertia == other.inertia
+
+
+def test_an_iteration_reads_every_state_once_and_every_image_once_per_pass(clustered, monkeypatch):
+    dataset, clustering = clustered
+    clustering = dataset.assign(AFFINE, dataset.move_centroids(AFFINE, clustering), clustering)
+    reads = Counter()
+
+    def counted(name, function):
+        def call(*args):
+            reads[name] += 1
+            return function(*args)
+
+        return call
+
+    for stored in clustering.fits:
+        stored._read = counted("states", stored._read)
+    for stored in clustering.own_fits:
+        stored._read = counted("own warps", stored._read)
+    load = counted("images", workers.StoredShard.load)
+    monkeypatch.setattr(workers.StoredShard, "load", load)
+    for step in lloyd(dataset, AFFINE, clustering, max_iter=1, tol=0.0):
+        assert step.clustering.inertia < clustering.inertia
+    n_passes = rule_of(AFFINE).n_passes
+    assert n_passes == 3
+    n_shards = len(dataset.shards)
+    # the first pass of the update was made together with the alignment before it
+    assert reads == {
+        "states": n_shards,
+        "own warps": (n_passes - 1) * n_shards,
+        "images": n_passes * n_shards,
+    }
+
+
+def test_sums_gathered_with_the_alignment_move_centroids_as_those_gathered_later(clustered):
+    dataset, clustering = clustered
+    assert clustering.sums is not None
+    later = replace(clustering, sums=None)
+    np.testing.assert_array_equal(
+        dataset.move_centroids(AFFINE, clustering), dataset.move_centroids(AFFINE, later)
+    )
+    trimmed = dataset.trimmed(float(np.median(dataset.own_costs(clustering))))
+    assert trimmed.summarized(clustering).sums is None  # they counted the outliers
+    assert dataset.summarized(clustering).sums is clustering.sums
 
 
 def test_files_outlive_the_fit(pictures, on_disk, folder, scratch):

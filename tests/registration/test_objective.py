@@ -58,6 +58,7 @@ def a_problem(family, shape, border="zero", n_channels=1, smoothness=0.05, seed=
         template_of=np.repeat(np.arange(3), 2),
         target_of=np.tile(np.arange(2), 3),
         centroid_of=np.tile(np.arange(2), 3),
+        image_of=np.repeat(np.arange(3), 2),
         gain=np.linspace(0.01, 0.03, 6, dtype=np.float32),
     )
     if matched:

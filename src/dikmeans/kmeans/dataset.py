@@ -5,8 +5,13 @@ each cluster adds to its centroid. So images may lie in shards, each with the wa
 beside it: one shard in memory (`InProcess`), many on disk, or many with the workers of a cluster
 (`dikmeans.outofcore`). Centroids go to the shards, sums come back::
 
-    Dataset.assign(measure, centroids)  ->  Workers.call(shard.assign, ...) on every shard
+    Dataset.assign(measure, centroids)  ->  Workers.call_parts(shard.assign_and_report, ...)
+                                            on every shard
                                         ->  Clustering: centroids, alignments where they are, sums
+
+An iteration visits every shard once with all of its alignments, in `assign`, which also gathers the
+sums for the first pass of the centroid update. Further passes need the images and no more than
+their own warps.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from dikmeans.io.tensor_file import TensorFileError
 from dikmeans.kmeans import shard as on_shard
 from dikmeans.kmeans.centroid_update import Sums, move_centroids
 from dikmeans.kmeans.guidance import Guidance
-from dikmeans.kmeans.shard import Assignment, Shard, Summary, digest
+from dikmeans.kmeans.shard import Assignment, Demand, OwnFits, Report, Shard, Summary, digest
 from dikmeans.registration.measure import Measure, PairFits
 
 Handle: TypeAlias = object
@@ -50,6 +55,11 @@ class Workers(Protocol):
 
     def call(self, function: Callable[..., object], *arguments: object) -> Handle:
         """Call a function where its arguments are."""
+
+    def call_parts(
+        self, n_parts: int, function: Callable[..., object], *arguments: object
+    ) -> tuple[Handle, ...]:
+        """Call a function that returns a tuple; every part has a handle of its own."""
 
     def share(self, value: object) -> Handle:
         """A value that many calls will need."""
@@ -91,6 +101,15 @@ class InProcess:
         """The result of the function."""
         return function(*arguments)
 
+    def call_parts(
+        self, n_parts: int, function: Callable[..., object], *arguments: object
+    ) -> tuple[Handle, ...]:
+        """The parts of the result."""
+        parts = function(*arguments)
+        assert isinstance(parts, tuple)
+        assert len(parts) == n_parts
+        return parts
+
     def share(self, value: object) -> Handle:
         """The value itself."""
         return value
@@ -130,13 +149,22 @@ class Clustering:
     centroids : array of shape (K, C, rows, columns)
     fits : tuple of handles
         `PairFits` of each shard with these centroids, with the workers.
+    own_fits : tuple of handles
+        `OwnFits` of each shard: what is in `fits` of the nearest centroid of each image.
     summary : Summary
         Over all shards.
+    cutoff : float
+        That of the data set when it was summarized.
+    sums : Sums or None
+        Those of the next centroid update at these centroids, if they are known.
     """
 
     centroids: FloatArray
     fits: tuple[Handle, ...]
+    own_fits: tuple[Handle, ...]
     summary: Summary
+    cutoff: float = np.inf
+    sums: Sums | None = None
 
     @property
     def inertia(self) -> float:
@@ -257,17 +285,18 @@ class Dataset(AbstractContextManager["Dataset"]):
     ) -> Clustering:
         """Align all images with all centroids: from the identity, or from the warps in `start`."""
         before = [None] * len(self.shards) if start is None else start.fits
-        fits = self._map(on_shard.assign, measure, centroids, before)
-        return self._summarized(centroids, list(fits), before)
+        return self._clustered(on_shard.assign_and_report, measure, centroids, before)
 
     def summarized(self, clustering: Clustering) -> Clustering:
-        """A clustering of these images with the sums for their present cutoff."""
-        return self._summarized(clustering.centroids, clustering.fits, clustering.fits)
+        """A clustering of these images with the sums for their present cutoff; none has moved."""
+        if clustering.cutoff == self.cutoff:
+            return replace(clustering, summary=replace(clustering.summary, moved=0))
+        return self._summarized(clustering.centroids, clustering.fits, clustering.own_fits)
 
     def own_costs(self, clustering: Clustering) -> FloatArray:
         """The cost of each image to its nearest centroid, (N,)."""
         costs = self.workers.fetch(
-            self.workers.call(on_shard.own_costs, fits) for fits in clustering.fits
+            self.workers.call(on_shard.costs_of, own) for own in clustering.own_fits
         )
         return np.concatenate(costs)
 
@@ -275,15 +304,22 @@ class Dataset(AbstractContextManager["Dataset"]):
         self, measure: Measure, clustering: Clustering, centroids: FloatArray, columns: IntArray
     ) -> Clustering:
         """Align all images from the identity with the new centroids `columns` of `centroids`."""
-        fits = self._map(on_shard.realign, measure, centroids, clustering.fits, columns)
-        return self._summarized(centroids, list(fits), clustering.fits)
+        function, before = on_shard.realign_and_report, clustering.fits
+        return self._clustered(function, measure, centroids, before, columns)
 
     def move_centroids(self, measure: Measure, clustering: Clustering) -> FloatArray:
-        """The centroid update for a clustering."""
+        """The centroid update for a clustering, under the measure that it was made with."""
+        shared, known = self.workers.share(measure), [clustering.sums]
 
         def gather(centroids: FloatArray) -> Sums:
-            sums = self._map(on_shard.gather, measure, centroids, clustering.fits, self.cutoff)
-            total: Sums = self.workers.total(sums)
+            sums = known.pop() if known else None
+            if sums is not None:  # the first pass has been made
+                return sums
+            rest = self.workers.share(centroids), self.cutoff, self.workers.n_jobs
+            total: Sums = self.workers.total(
+                self.workers.call(on_shard.gather, shard, shared, rest[0], own, *rest[1:])
+                for shard, own in zip(self.shards, clustering.own_fits, strict=True)
+            )
             return total
 
         return move_centroids(measure, clustering.centroids, gather)
@@ -318,29 +354,43 @@ class Dataset(AbstractContextManager["Dataset"]):
             )
         )
 
-    def _map(
+    def _clustered(
         self,
         function: Callable[..., object],
         measure: Measure,
         centroids: FloatArray,
-        fits: Sequence[Handle],
+        before: Sequence[Handle],
         *more: object,
-    ) -> Iterator[Handle]:
-        """Call a function on every shard and its alignments, one after the other as asked for."""
+    ) -> Clustering:
+        """Call a function that aligns and reports on every shard, one after the other."""
         shared = self.workers.share(measure), self.workers.share(centroids)
-        return (
-            self.workers.call(function, shard, *shared, fit, *more, self.workers.n_jobs)
-            for shard, fit in zip(self.shards, fits, strict=True)
+        # images in memory are read as fast again, and the last iteration needs no sums
+        demand = Demand(self.cutoff, with_sums=not self.workers.in_memory)
+        fits: list[Handle] = []
+        own_fits: list[Handle] = []
+
+        def reports() -> Iterator[Handle]:
+            for shard, fit in zip(self.shards, before, strict=True):
+                arguments = shard, *shared, fit, *more, demand, self.workers.n_jobs
+                parts = self.workers.call_parts(3, function, *arguments)
+                fits.append(parts[0])
+                own_fits.append(parts[1])
+                yield parts[2]
+
+        report: Report = self.workers.total(reports())
+        return Clustering(
+            centroids, tuple(fits), tuple(own_fits), report.summary, self.cutoff, report.sums
         )
 
     def _summarized(
-        self, centroids: FloatArray, fits: Sequence[Handle], before: Sequence[Handle]
+        self, centroids: FloatArray, fits: Sequence[Handle], own_fits: Sequence[Handle]
     ) -> Clustering:
-        summaries = (
-            self.workers.call(on_shard.summarize, *shard, self.cutoff)
-            for shard in zip(self.shards, fits, before, strict=True)
+        """A clustering of which the alignments are known."""
+        report: Report = self.workers.total(
+            self.workers.call(on_shard.summarize_again, *shard, len(centroids), self.cutoff)
+            for shard in zip(self.shards, own_fits, strict=True)
         )
-        return Clustering(centroids, tuple(fits), self.workers.total(summaries))
+        return Clustering(centroids, tuple(fits), tuple(own_fits), report.summary, self.cutoff)
 
     # -- images --------------------------------------------------------------------------------
 
@@ -380,8 +430,8 @@ class Dataset(AbstractContextManager["Dataset"]):
     def worst_fitting(self, clustering: Clustering, count: int, dtype: DType) -> FloatArray:
         """The images that fit their nearest centroids worst, the worst first."""
         candidates = self.workers.fetch(
-            self.workers.call(on_shard.worst_fitting, shard, fits, count, self.cutoff)
-            for shard, fits in zip(self.shards, clustering.fits, strict=True)
+            self.workers.call(on_shard.worst_fitting, shard, own, count, self.cutoff)
+            for shard, own in zip(self.shards, clustering.own_fits, strict=True)
         )
         costs = np.concatenate([cost for cost, _ in candidates])
         starts = self.bounds[:-1]
@@ -408,15 +458,15 @@ class Dataset(AbstractContextManager["Dataset"]):
     def local_fit(self, measure: Measure, clustering: Clustering) -> LocalFit:
         """A clustering of a data set in memory, as arrays."""
         shard = self.local().cast(measure.dtype)
-        fits = self.fit_of(clustering)
-        labels, own_costs = fits.costs.argmin(axis=1), fits.costs.min(axis=1)
+        own = self.workers.fetch(clustering.own_fits)[0]
+        assert isinstance(own, OwnFits)
         return LocalFit(
             images=shard.images,
-            weights=on_shard.counted_weights(shard, own_costs, self.cutoff),
-            labels=labels,
-            costs=fits.costs,
-            own_costs=own_costs,
-            own_deltas=fits.deltas[np.arange(len(labels)), labels],
+            weights=on_shard.counted_weights(shard, own.costs, self.cutoff),
+            labels=own.labels,
+            costs=self.fit_of(clustering).costs,
+            own_costs=own.costs,
+            own_deltas=own.deltas,
         )
 
     def _local_shards(self) -> list[Shard]:
@@ -474,7 +524,8 @@ class Dataset(AbstractContextManager["Dataset"]):
             )
         shapes = [(int(n), len(centroids)) for n in np.diff(self.bounds)]
         fits = self.workers.read([folder / name for name in names], shapes)
-        return self._summarized(centroids, fits, [None] * len(fits))
+        own_fits = [self.workers.call(on_shard.own_fits, fit) for fit in fits]
+        return self._summarized(centroids, fits, own_fits)
 
 
 def draw_indices(

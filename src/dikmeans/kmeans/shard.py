@@ -3,7 +3,11 @@
 A data set in memory is one shard; one that is larger than memory, or spread over machines, is many.
 The functions have no state of their own, so any worker can carry them out
 (`dikmeans.kmeans.dataset.Workers`). What they return for several shards is joined by adding
-(`Summary`, `Sums`, `Moments`) or by concatenating (`Assignment`).
+(`Report`, `Sums`, `Moments`) or by concatenating (`Assignment`).
+
+Of the alignments of all pairs, the state of a shard, an iteration needs little after the alignment:
+each image's own warp. So what aligns also reports: it returns the state, what each image has of it
+(`OwnFits`), and sums. Whoever keeps states on disk reads them once per iteration.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from dikmeans.registration.result import cluster_costs
 # scratch (judged after every stage) and from a warm start (judged on the sharp pictures).
 PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
 
-FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 2
+FITS_FORMAT, OWN_FORMAT, FITS_VERSION = "dikmeans-fits", "dikmeans-own-fits", 2
 _FITS_TYPES = {
     "costs": np.float64,
     "deltas": np.float32,
@@ -91,6 +95,59 @@ class Summary:
         return Summary(
             self.inertia + other.inertia, self.sizes + other.sizes, self.moved + other.moved
         )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an alignment of images says to whoever asked for it.
+
+    Attributes
+    ----------
+    summary : Summary
+    sums : Sums or None
+        For the first pass of the centroid update that follows; None if they were not asked for.
+    """
+
+    summary: Summary
+    sums: Sums | None
+
+    def __add__(self, other: Report) -> Report:
+        sums = None if self.sums is None or other.sums is None else self.sums + other.sums
+        return Report(self.summary + other.summary, sums)
+
+
+class OwnFits(NamedTuple):
+    """Alignments of n images, each with its nearest centroid alone.
+
+    Attributes
+    ----------
+    labels : int array of shape (n,)
+        The nearest centroids.
+    costs : float64 array of shape (n,)
+    deltas : float32 array of shape (n, 2, n_basis)
+        Warp parameters minus the identity.
+    orientations : int8 array of shape (n,)
+    """
+
+    labels: IntArray
+    costs: FloatArray
+    deltas: FloatArray
+    orientations: IntArray
+
+
+class Demand(NamedTuple):
+    """What a report has to say.
+
+    Attributes
+    ----------
+    cutoff : float
+        Images that cost more are outliers.
+    with_sums : bool
+        Whether the sums of the next centroid update are wanted.
+    """
+
+    cutoff: float
+    with_sums: bool
 
 
 @dataclass(frozen=True)
@@ -234,41 +291,97 @@ def realign(
     return merged if shard.guidance is None else shard.guidance.charge(merged, columns)
 
 
-def gather(
+def assign_and_report(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    before: PairFits | None,
+    demand: Demand,
+    n_jobs: int | None,
+) -> tuple[PairFits, OwnFits, Report]:
+    """`assign`, with what follows from it."""
+    fits = assign(shard, measure, centroids, before, n_jobs)
+    return fits, *_report(shard, measure, centroids, fits, before, demand, n_jobs)
+
+
+def realign_and_report(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    before: PairFits,
+    columns: IntArray,
+    demand: Demand,
+    n_jobs: int | None,
+) -> tuple[PairFits, OwnFits, Report]:
+    """`realign`, with what follows from it."""
+    fits = realign(shard, measure, centroids, before, columns, n_jobs)
+    return fits, *_report(shard, measure, centroids, fits, before, demand, n_jobs)
+
+
+def _report(
     shard: Shard,
     measure: Measure,
     centroids: FloatArray,
     fits: PairFits,
+    before: PairFits | None,
+    demand: Demand,
+    n_jobs: int | None,
+) -> tuple[OwnFits, Report]:
+    own = own_fits(fits)
+    labels_before = None if before is None else before.costs.argmin(axis=1)
+    summary = summarize(shard, own, labels_before, fits.costs.shape[1], demand.cutoff)
+    sums = None
+    if demand.with_sums:
+        # in double precision, as the update asks for its first pass
+        sums = gather(shard, measure, centroids.astype(np.float64), own, demand.cutoff, n_jobs)
+    return own, Report(summary, sums)
+
+
+def own_fits(fits: PairFits) -> OwnFits:
+    """The alignment of each image with its nearest centroid."""
+    labels = fits.costs.argmin(axis=1)
+    pairs = np.arange(len(labels)), labels
+    return OwnFits(labels, fits.costs[pairs], fits.deltas[pairs], fits.orientations[pairs])
+
+
+def gather(
+    shard: Shard,
+    measure: Measure,
+    centroids: FloatArray,
+    own: OwnFits,
     cutoff: float,
     n_jobs: int | None,
 ) -> Sums:
     """What the update of the centroids needs to know of the images; outliers do not count."""
-    labels = fits.costs.argmin(axis=1)
-    pairs = np.arange(len(labels)), labels
-    images = measure.orient(shard.cast(measure.dtype).images, fits.orientations[pairs])
-    weights = counted_weights(shard, fits.costs[pairs], cutoff)
-    members = Members(images, weights, labels, fits.deltas[pairs])
+    images = measure.orient(shard.cast(measure.dtype).images, own.orientations)
+    weights = counted_weights(shard, own.costs, cutoff)
+    members = Members(images, weights, own.labels, own.deltas)
     return gather_sums(measure, members, centroids, n_jobs)
 
 
-def summarize(shard: Shard, fits: PairFits, before: PairFits | None, cutoff: float) -> Summary:
-    """Inertia and cluster sizes, and how many images moved since `before`."""
-    labels, costs = fits.costs.argmin(axis=1), fits.costs.min(axis=1)
-    weights = counted_weights(shard, costs, cutoff)
-    sizes = weight_per_cluster(labels, weights, fits.costs.shape[1])
-    is_moved = True if before is None else labels != before.costs.argmin(axis=1)
+def summarize(
+    shard: Shard, own: OwnFits, labels_before: IntArray | None, n_clusters: int, cutoff: float
+) -> Summary:
+    """Inertia and cluster sizes, and how many images had another label before."""
+    weights = counted_weights(shard, own.costs, cutoff)
+    sizes = weight_per_cluster(own.labels, weights, n_clusters)
+    is_moved = True if labels_before is None else own.labels != labels_before
     # images without weight must not keep a fit from ending
     n_moved = np.count_nonzero(is_moved & (shard.weights > 0))
     # an outlier costs as much as the cutoff, wherever it lies
     n_outside = float((shard.weights - weights).sum())
     excess = cutoff * n_outside if n_outside else 0.0
-    return Summary(float(weights @ costs) + excess, sizes, int(n_moved))
+    return Summary(float(weights @ own.costs) + excess, sizes, int(n_moved))
 
 
-def own_costs(fits: PairFits) -> FloatArray:
+def summarize_again(shard: Shard, own: OwnFits, n_clusters: int, cutoff: float) -> Report:
+    """A report on images that have not been aligned anew: none has moved."""
+    return Report(summarize(shard, own, own.labels, n_clusters, cutoff), None)
+
+
+def costs_of(own: OwnFits) -> FloatArray:
     """The cost of each image to its nearest centroid."""
-    costs: FloatArray = fits.costs.min(axis=1)
-    return costs
+    return own.costs
 
 
 def counted_weights(shard: Shard, costs: FloatArray, cutoff: float) -> FloatArray:
@@ -354,13 +467,13 @@ def costs_to_clusters(
 
 
 def worst_fitting(
-    shard: Shard, fits: PairFits, count: int, cutoff: float
+    shard: Shard, own: OwnFits, count: int, cutoff: float
 ) -> tuple[FloatArray, IntArray]:
     """Costs and numbers of the images that fit their centroids worst, the worst last; no outlier.
 
     Nor one that a person has placed: it would have to stay where it is.
     """
-    costs = fits.costs.min(axis=1)
+    costs = own.costs
     free = (shard.weights > 0) & (costs <= cutoff)
     if shard.guidance is not None:
         free[shard.guidance.numbers] = False
@@ -403,10 +516,16 @@ def write_fits(path: Path, fits: PairFits) -> None:
     write_tensor_file(path, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
 
 
-def spill_fits(path: Path, fits: PairFits) -> None:
-    """Write alignments that need not outlive the process: the same file, but not flushed."""
+def spill_fits(path: Path, fits: PairFits | OwnFits) -> None:
+    """Write alignments that need not outlive the process: not flushed to the disk."""
+    kind = OWN_FORMAT if isinstance(fits, OwnFits) else FITS_FORMAT
     with open(path, "xb") as stream:
-        write_tensors(stream, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
+        write_tensors(stream, kind, FITS_VERSION, {}, fits._asdict())
+
+
+def read_own_fits(path: Path) -> OwnFits:
+    """What `spill_fits` has written of each image's own alignment."""
+    return OwnFits(**read_tensor_file(path, OWN_FORMAT, FITS_VERSION, "state of a fit")[1])
 
 
 def read_fits(path: Path, shape: tuple[int, int] | None = None) -> PairFits:

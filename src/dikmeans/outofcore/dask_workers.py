@@ -1,8 +1,10 @@
 """Workers of a Dask cluster: images stay where they are, each with its warps.
 
 Every result is a task whose inputs the scheduler knows: of a worker that dies, the shards are
-computed again elsewhere, from the images on, and arrive at the same numbers. That takes as long as
-the lost worker had worked on them, shared among those that are left.
+computed again elsewhere, from the images or from the last anchored checkpoint on, and arrive at the
+same numbers (`dikmeans.outofcore.lineage`). That takes as long as the lost worker had worked on
+them since, shared among those that are left. What the scheduler remembers of a fit does not grow
+with its iterations.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
@@ -21,9 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dikmeans._typing import FloatArray, IntArray
+from dikmeans.errors import DikmeansError
 from dikmeans.io.atomic import atomic_link
 from dikmeans.kmeans.dataset import Handle
 from dikmeans.kmeans.shard import Shard, read_fits, write_fits
+from dikmeans.outofcore.lineage import Call, History, Part, Shared, Slot, Whole, anchor, calls_of
 from dikmeans.outofcore.scratch import Scratch
 from dikmeans.outofcore.sources import Source
 from dikmeans.registration.measure import PairFits
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 SUMS_AT_ONCE = 16
 # Values (measures, centroids) that are with the workers and need not be sent again.
 SHARED_AT_ONCE = 4
+# Alignments of a shard that the scheduler remembers before they are anchored.
+MAX_DEPTH = 8
 
 
 def connected_client() -> Client | None:
@@ -47,6 +54,24 @@ def connected_client() -> Client | None:
         return default_client()
     except ValueError:
         return None
+
+
+class ClusterError(DikmeansError, RuntimeError):
+    """The cluster cannot go on: its scheduler is lost, or all of its workers.
+
+    Attributes
+    ----------
+    reason : str
+        What Dask says.
+    """
+
+    def __init__(self, reason: str):
+        self.reason = reason
+        super().__init__(
+            f"The Dask cluster was lost during the fit: {reason.rstrip('. ')}. Start it again, "
+            "connect a new client and call fit again: with the same `checkpoint` it continues "
+            "after the last iteration that ended, without one it begins anew."
+        )
 
 
 class DaskWorkers:
@@ -69,8 +94,12 @@ class DaskWorkers:
         self._client = client
         self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
         self._scratch: list[Scratch] = []
-        self._shared: deque[tuple[object, Handle]] = deque(maxlen=SHARED_AT_ONCE)
-        self._refuse_other_versions()
+        self._shared: deque[Shared] = deque(maxlen=SHARED_AT_ONCE)
+        self._wholes: weakref.WeakSet[Whole] = weakref.WeakSet()
+        self._newest: History | None = None
+        self._anchored: Scratch | None = None
+        with _explained():
+            self._refuse_other_versions()
 
     def open(
         self, source: Source, weights: FloatArray | None, prepare: Callable[..., Shard]
@@ -94,18 +123,75 @@ class DaskWorkers:
 
     def call(self, function: Callable[..., object], *arguments: object) -> Handle:
         """A task of the scheduler, which sends it to where its largest argument is."""
-        future = self._client.submit(function, *arguments, pure=False)
+        with _explained():
+            future = self._submit(function, arguments)
         self._futures.add(future)
         return future
 
+    def _submit(
+        self, function: Callable[..., object], arguments: Sequence[object], **options: Any
+    ) -> Any:
+        picks = [a.number if isinstance(a, Part) else None for a in arguments]
+        plain = [_future(a) for a in arguments]
+        if all(pick is None for pick in picks):
+            return self._client.submit(function, *plain, pure=False, **options)
+        return self._client.submit(_call_with_parts, function, picks, *plain, pure=False, **options)
+
+    def call_parts(
+        self, n_parts: int, function: Callable[..., object], *arguments: object
+    ) -> tuple[Handle, ...]:
+        """One task; its parts stay together, and whoever needs one picks it where they are.
+
+        The first argument is a shard. One of the others may be the alignments before.
+        """
+        shard, *others = arguments
+        before = next((a.whole for a in others if isinstance(a, Part)), None)
+        if before is not None and before.depth >= MAX_DEPTH:
+            self._anchor([whole for whole in self._wholes if whole.depth >= MAX_DEPTH])
+        history = self._extended(before, (function, (Slot.SHARD, *map(_slot, others))))
+        future = self.call(function, *arguments)
+        base, depth = (None, 0) if before is None else (before.base, before.depth + 1)
+        whole = Whole(future, shard, base, history, depth)
+        self._wholes.add(whole)
+        return tuple(Part(whole, number) for number in range(n_parts))
+
+    def _extended(self, before: Whole | None, call: Call) -> History:
+        """The history after a call; one and the same for all shards that it is made on."""
+        past, newest = None if before is None else before.history, self._newest
+        if newest is None or newest.before is not past or not newest.ends_with(call):
+            self._newest = newest = History(call, past)
+        return newest
+
+    def _anchor(self, wholes: Sequence[Whole]) -> None:
+        """Let the scheduler forget how some alignments came about, but for their history."""
+        from distributed import wait
+
+        calls: dict[History | None, Handle] = {}
+        anchored = []
+        with _explained():
+            wait([whole.future for whole in wholes])
+            places = self._client.who_has([whole.future for whole in wholes])
+            for whole in wholes:
+                if whole.history not in calls:
+                    calls[whole.history] = self._send(calls_of(whole.history))
+                key = whole.future.key
+                where = {"workers": list(places[key]), "allow_other_workers": True}
+                arguments = whole.shard, whole.base, calls[whole.history], key
+                options = where if places.get(key) else {}
+                anchored.append(self._submit(anchor, arguments, **options))
+            wait(anchored)
+        for whole, future in zip(wholes, anchored, strict=True):
+            self._futures.add(future)
+            whole.future, whole.depth = future, 0
+
     def share(self, value: object) -> Handle:
         """The value with the workers; the same object again is not sent again."""
-        for known, handle in self._shared:
-            if known is value:
-                return handle
-        handle = self._send(value)
-        self._shared.append((value, handle))
-        return handle
+        for known in self._shared:
+            if known.value is value:
+                return known
+        shared = Shared(self._send(value), value)
+        self._shared.append(shared)
+        return shared
 
     def _send(self, value: object) -> Handle:
         """A task of its own: unlike scattered data it comes back if the worker that has it dies."""
@@ -116,17 +202,23 @@ class DaskWorkers:
 
     def fetch(self, handles: Iterable[Handle]) -> list[Any]:
         """Wait for the results."""
-        return self._client.gather(list(handles))
+        futures = [_future(self._picked(handle)) for handle in handles]
+        with _explained():
+            return self._client.gather(futures)
 
     def total(self, handles: Iterable[Handle]) -> Any:
         """The sum, added in groups on the workers."""
-        sums = list(handles)
+        sums = [self._picked(handle) for handle in handles]
         while len(sums) > 1:
             sums = [
                 self.call(_add_up, sums[first : first + SUMS_AT_ONCE])
                 for first in range(0, len(sums), SUMS_AT_ONCE)
             ]
-        return self._client.gather(sums[0])
+        return self.fetch(sums)[0]
+
+    def _picked(self, handle: Handle) -> Handle:
+        """A result that may be sent elsewhere, without the other parts of its whole."""
+        return self.call(_itself, handle) if isinstance(handle, Part) else handle
 
     def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
         """Every worker writes what it has: the folder must be on a file system that all share."""
@@ -137,6 +229,26 @@ class DaskWorkers:
                 raise OSError(
                     f"A worker has written {place}, but this program cannot see it. {_SHARED}"
                 )
+        self._anchor_in_files([part.whole for part in fits if isinstance(part, Part)], places)
+
+    def _anchor_in_files(self, wholes: Sequence[Whole], places: Sequence[Path]) -> None:
+        """Where many calls led to alignments that are in files now, begin their history there."""
+        if all(whole.depth < MAX_DEPTH for whole in wholes):
+            return
+        before, self._anchored = self._anchored, _scratch_beside(places[0])
+        for whole, place in zip(wholes, places, strict=True):
+            whole.base = _read, (self._linked(place, self._anchored), None)
+            whole.history = None
+        self._anchor(wholes)
+        if before is not None:
+            before.close()
+
+    def _linked(self, path: Path, scratch: Scratch) -> Path:
+        """A second name of a file, which stays when the first is gone."""
+        place = scratch.new_path()
+        with scratch.explained():
+            atomic_link(path, place)
+        return place
 
     def read(self, paths: Sequence[Path], shapes: Sequence[tuple[int, int]]) -> list[Handle]:
         """Every worker reads what it will have.
@@ -144,17 +256,15 @@ class DaskWorkers:
         The files get a second name beside the first as long as the fit takes: of a worker that
         dies, others read them again.
         """
-        scratch = Scratch("the alignments of a checkpoint", paths[0].absolute().parent)
+        scratch = _scratch_beside(paths[0])
         self._scratch.append(scratch)
         handles: list[Handle] = []
         for path, shape in zip(paths, shapes, strict=True):
-            place = scratch.new_path()
-            with scratch.explained():
-                atomic_link(path, place)
-            handles.append(self.call(_read, place, shape))
-        self.fetch(
-            self.call(len, fits) for fits in handles
-        )  # damaged files are refused here and now
+            arguments = self._linked(path, scratch), shape
+            whole = Whole(self.call(_read, *arguments), None, (_read, arguments), None, 0)
+            handles.append(Part(whole, 0))
+        # damaged files are refused here and now
+        self.fetch(self.call(len, fits) for fits in handles)
         return handles
 
     def close(self) -> None:
@@ -162,7 +272,7 @@ class DaskWorkers:
         self._shared.clear()
         for future in list(self._futures):
             future.release()
-        for scratch in self._scratch:
+        for scratch in [*self._scratch, *([] if self._anchored is None else [self._anchored])]:
             scratch.close()
 
     def _refuse_other_versions(self) -> None:
@@ -186,8 +296,49 @@ _SHARED = (
 )
 
 
+@contextmanager
+def _explained() -> Iterator[None]:
+    """A block that needs the cluster; if that is lost, the error says so, and what to do."""
+    from concurrent.futures import CancelledError
+
+    from distributed.client import ClosedClientError
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+
+    try:
+        yield
+    except (CancelledError, ClosedClientError, CommClosedError) as error:
+        raise ClusterError(f"the connection to its scheduler broke ({error})") from error
+    except (KilledWorker, NoValidWorkerError, NoWorkerError) as error:
+        raise ClusterError(str(error)) from error
+
+
+def _scratch_beside(path: Path) -> Scratch:
+    return Scratch("the alignments of a checkpoint", path.absolute().parent)
+
+
+def _future(handle: Handle) -> Handle:
+    """What Dask knows of a handle; values are themselves."""
+    if isinstance(handle, Part):
+        return handle.whole.future
+    return handle.future if isinstance(handle, Shared) else handle
+
+
+def _slot(argument: object) -> object:
+    """An argument as a history keeps it."""
+    if isinstance(argument, Part):
+        return Slot.STATE
+    return argument.value if isinstance(argument, Shared) else argument
+
+
 def _itself(value: object) -> object:
     return value
+
+
+def _call_with_parts(function: Callable[..., object], picks: list[int | None], *wholes: Any) -> Any:
+    """Call a function with one part of each argument for which `picks` has its number."""
+    arguments = zip(wholes, picks, strict=True)
+    return function(*(whole if pick is None else whole[pick] for whole, pick in arguments))
 
 
 def _add_up(values: list[Any]) -> Any:
@@ -204,7 +355,8 @@ def _write(fits: PairFits, path: Path) -> int:
     return path.stat().st_size
 
 
-def _read(path: Path, shape: tuple[int, int]) -> PairFits:
+def _read(path: Path, shape: tuple[int, int] | None) -> tuple[PairFits]:
+    """Alignments from a file where a worker is, as the only result."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path} where a Dask worker runs. {_SHARED}")
-    return read_fits(path, shape)
+    return (read_fits(path, shape),)

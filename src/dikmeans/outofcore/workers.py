@@ -18,7 +18,7 @@ from dikmeans._typing import Array, DType, FloatArray, ImageShape
 from dikmeans.images import refuse_non_finite, table_rules, to_channels_first
 from dikmeans.io.atomic import atomic_link
 from dikmeans.kmeans.dataset import Dataset, Handle
-from dikmeans.kmeans.shard import Shard, read_fits, spill_fits
+from dikmeans.kmeans.shard import OwnFits, Shard, read_fits, read_own_fits, spill_fits
 from dikmeans.outofcore.scratch import Scratch, delete_unless_forked
 from dikmeans.outofcore.sources import DaskSource, Source
 from dikmeans.preprocessing.base import Preprocessor
@@ -43,15 +43,23 @@ class StoredShard:
 
 
 class StoredFits:
-    """Alignments in a file, which is deleted when nothing refers to this object any more."""
+    """Alignments in a file, which is deleted when nothing refers to this object any more.
 
-    def __init__(self, path: Path):
+    Parameters
+    ----------
+    path : pathlib.Path
+    read : callable
+        Reads such a file.
+    """
+
+    def __init__(self, path: Path, read: Callable[[Path], PairFits | OwnFits] = read_fits):
         self.path = path
+        self._read = read
         weakref.finalize(self, delete_unless_forked, path, os.getpid())
 
-    def load(self) -> PairFits:
+    def load(self) -> PairFits | OwnFits:
         """Read them."""
-        return read_fits(self.path)
+        return self._read(self.path)
 
 
 class LocalWorkers:
@@ -74,11 +82,22 @@ class LocalWorkers:
 
     def call(self, function: Callable[..., object], *arguments: object) -> Handle:
         """Call the function now; alignments go to disk, other results are their own handles."""
-        stored = (StoredShard, StoredFits)
-        result = function(*(a.load() if isinstance(a, stored) else a for a in arguments))
-        if not isinstance(result, PairFits):
+        return self._keep(function(*map(_value, arguments)))
+
+    def call_parts(
+        self, n_parts: int, function: Callable[..., object], *arguments: object
+    ) -> tuple[Handle, ...]:
+        """Call the function now; the parts are kept as other results are."""
+        parts = function(*map(_value, arguments))
+        assert isinstance(parts, tuple)
+        assert len(parts) == n_parts
+        return tuple(self._keep(part) for part in parts)
+
+    def _keep(self, result: object) -> Handle:
+        if not isinstance(result, (PairFits, OwnFits)):
             return result
-        fits = StoredFits(self._scratch.new_path())
+        read = read_own_fits if isinstance(result, OwnFits) else read_fits
+        fits = StoredFits(self._scratch.new_path(), read)
         with self._scratch.explained():
             spill_fits(fits.path, result)
         return fits
@@ -89,7 +108,7 @@ class LocalWorkers:
 
     def fetch(self, handles: Iterable[Handle]) -> list[Any]:
         """The values, read where they lie on disk."""
-        return [h.load() if isinstance(h, (StoredShard, StoredFits)) else h for h in handles]
+        return [_value(handle) for handle in handles]
 
     def total(self, handles: Iterable[Handle]) -> Any:
         """The sum, in the order of the shards."""
@@ -116,6 +135,11 @@ class LocalWorkers:
         """Delete the files, and close the source."""
         self._scratch.close()
         self._source.close()
+
+
+def _value(handle: Handle) -> object:
+    """What a handle stands for, in memory."""
+    return handle.load() if isinstance(handle, (StoredShard, StoredFits)) else handle
 
 
 def prepare_shard(

@@ -7,8 +7,9 @@ Where any orientation is asked for, the pair starts from the best poses of its m
 orientations instead. A warm descent refines on the sharp pictures alone.
 
 Most pairs are hopeless, and most of them show it early. A pair that costs far more than the best of
-its image, in the best of the poses or after a stage, goes no further: of an image and forty
-prototypes, about twenty-five are aligned by affine maps, nine by splines.
+its image, in the best of the poses or after a stage, goes no further; nor does one, within a stage,
+whose slope promises too little to come near the best. Of an image and forty prototypes, about
+twenty-five are aligned by affine maps, fifteen by splines on low-pass pictures, three to the end.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ StageKey = tuple[int, bool]
 PROMISING, CLEARLY_BETTER = 1.5, 0.8
 # Orientations of a pair that are refined.
 N_REFINED_ORIENTATIONS = 3
+# Where hopeless pairs are given up, at most so many pairs of an image take part in the affine
+# stage, in the first one with the whole warp, and in those after it. It tells with many centroids.
+MAX_PAIRS = (64, 24, 16)
+# On the sharp pictures a pair is refined as long as it promises a cost below this multiple of what
+# the best pair of its image has reached. Low-pass pictures do not tell that exactly.
+CLOSE = 1.1
 
 
 @dataclass(frozen=True)
@@ -105,11 +112,14 @@ class Descent:
         active: IntArray = np.arange(len(self._costs))
         for number, stage in enumerate(stages):
             if number:
-                active = self._near_best(self._costs, active, prune)
+                most = MAX_PAIRS[min(number, len(MAX_PAIRS) - 1)]
+                active = active[self._status[active] != Status.PRUNED]
+                active = self._near_best(self._costs, active, prune, most)
             if stage.affine:
                 self._run_affine(stage, levels[stage.level], prune)
             else:
-                self._run(stage, self._pairs(levels[stage.level], stage.level), active)
+                pairs = self._pairs(levels[stage.level], stage.level)
+                self._run(stage, pairs, active, self._costs, prune)
         self._active, self._sharp = active, self._pairs(self._images, 0)
 
     def retry_from_identity(self, stages: tuple[Stage, ...]) -> None:
@@ -123,7 +133,7 @@ class Descent:
         if len(astray):
             self._deltas[astray] = 0
             for stage in stages:
-                self._run(stage, sharp, astray)
+                self._run(stage, sharp, astray, self._costs)
         pruned = np.setdiff1d(np.arange(len(self._costs)), active, assume_unique=True)
         self._costs[pruned] = self._measure.evaluate(
             self._bank.problems[0, False], sharp.subset(pruned), self._deltas[pruned]
@@ -148,10 +158,13 @@ class Descent:
             self._bank.problems[0, False], sharp.subset(looked_at), self._deltas[looked_at]
         )
         chosen = self._near_best(self._costs, looked_at, prune)
+        order = self._costs.copy()
         if keep is not None:
-            chosen = np.union1d(chosen, everyone.reshape(self._shape)[np.arange(len(keep)), keep])
+            kept = everyone.reshape(self._shape)[np.arange(len(keep)), keep]
+            chosen = np.union1d(chosen, kept)
+            order[kept] = -np.inf  # who comes first has nobody to lose the race against
         for stage in stages:
-            self._run(stage, sharp, chosen)
+            self._run(stage, sharp, chosen, order, prune)
 
     def result(self) -> PairFits:
         """What the pairs have reached, by image and centroid."""
@@ -164,12 +177,24 @@ class Descent:
 
     # -- stages --------------------------------------------------------------------------------
 
-    def _run(self, stage: Stage, pairs: Pairs, active: IntArray) -> None:
-        """One stage with the whole warp on the `active` pairs."""
+    def _run(
+        self,
+        stage: Stage,
+        pairs: Pairs,
+        active: IntArray,
+        order: FloatArray,
+        prune: float = np.inf,
+    ) -> None:
+        """One stage with the whole warp on the `active` pairs; of each image in ascending order."""
+        active = active[np.lexsort((order[active], pairs.image_of[active]))]
         key = (stage.level, False)
-        problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
         self._deltas[active], self._costs[active], self._status[active] = self._measure.minimize(
-            problem, pairs.subset(active), curvature, stage.evaluations, self._deltas[active]
+            self._bank.problems[key],
+            pairs.subset(active),
+            self._bank.curvatures[key],
+            stage.evaluations,
+            self._deltas[active],
+            prune if stage.level or not np.isfinite(prune) else CLOSE,
         )
 
     def _run_affine(self, stage: Stage, images: FloatArray, prune: float) -> None:
@@ -206,10 +231,11 @@ class Descent:
         poses, pose_costs = self._best_poses(images, self._gains)
         deltas, costs = self._bank.starts.deltas[poses.ravel()], pose_costs.ravel()
         self._deltas[:] = self._embedded(deltas)
-        first = self._near_best(costs, everyone, PROMISING * prune)
+        first = self._near_best(costs, everyone, PROMISING * prune, MAX_PAIRS[0])
         yield Start(first, upright[first], unmoved[first], 1.0)
         limits = np.minimum(self._costs, self._limits(self._costs, first, prune))
-        again = first[costs[first] < PROMISING * limits[first]]
+        is_moved = deltas.any(axis=(1, 2))
+        again = first[is_moved[first] & (costs[first] < PROMISING * limits[first])]
         yield Start(again, upright[again], deltas[again], CLEARLY_BETTER)
 
     def _oriented_starts(self, images: FloatArray, prune: float) -> Iterator[Start]:
@@ -228,7 +254,7 @@ class Descent:
         everyone = np.arange(len(costs))
         deltas = [self._bank.starts.deltas[poses[everyone, rank]] for rank in ranking]
         self._deltas[:], self._orientations[:] = self._embedded(deltas[0]), ranking[0]
-        chosen = self._near_best(costs.min(axis=1), everyone, PROMISING * prune)
+        chosen = self._near_best(costs.min(axis=1), everyone, PROMISING * prune, MAX_PAIRS[0])
         for rank in range(N_REFINED_ORIENTATIONS):
             orientations = ranking[rank, chosen].astype(np.int8)
             yield Start(chosen, orientations, deltas[rank][chosen], 1.0)
@@ -275,21 +301,32 @@ class Descent:
             template_of=image_of if image_is_warped else centroid_of,
             target_of=centroid_of if image_is_warped else image_of,
             centroid_of=centroid_of,
+            image_of=np.repeat(np.arange(n), k),
             gain=gain,
             template_norms=template_norms,
             target_norms=target_norms,
         )
 
-    def _near_best(self, costs: FloatArray, pairs: IntArray, factor: float) -> IntArray:
-        """Those of `pairs` that cost at most `factor` times the best of them with their image."""
-        return pairs[costs[pairs] <= self._limits(costs, pairs, factor)[pairs]]
+    def _near_best(
+        self, costs: FloatArray, pairs: IntArray, factor: float, most: int | None = None
+    ) -> IntArray:
+        """Those of `pairs` that cost at most `factor` times the best of them with their image.
 
-    def _limits(self, costs: FloatArray, pairs: IntArray, factor: float) -> FloatArray:
-        """`factor` times the lowest cost of an image in any of `pairs`, for each of its pairs."""
+        If that is finite, not more than the `most` best of an image.
+        """
+        return pairs[costs[pairs] <= self._limits(costs, pairs, factor, most)[pairs]]
+
+    def _limits(
+        self, costs: FloatArray, pairs: IntArray, factor: float, most: int | None = None
+    ) -> FloatArray:
+        """What each pair may cost to be among the best of its image, as `_near_best` says."""
         limits = np.full(self._shape, np.inf, np.float32)
         if np.isfinite(factor):
             limits.ravel()[pairs] = costs[pairs]
-            limits[:] = np.float32(factor) * limits.min(axis=1, keepdims=True)
+            highest = np.float32(factor) * limits.min(axis=1)
+            if most is not None and most < limits.shape[1]:
+                highest = np.minimum(highest, np.partition(limits, most - 1, axis=1)[:, most - 1])
+            limits[:] = highest[:, None]
         return limits.ravel()
 
     def _embedded(self, affine: FloatArray) -> FloatArray:

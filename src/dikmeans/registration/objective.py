@@ -49,6 +49,8 @@ class Pairs(NamedTuple):
     targets : float32 array of shape (n_targets, C, n_pixels)
     template_of, target_of, centroid_of : int64 arrays of shape (n_pairs,)
         Which pictures make the pair, and which centroid's curvature belongs to it.
+    image_of : int64 array of shape (n_pairs,)
+        The image in the pair; pairs of one image stand together.
     gain : float32 array of shape (n_pairs,)
     template_norms, target_norms : float32 arrays of shape (n_templates, C) and (n_targets, C)
         Norms of the channels without their means, where light and contrast are solved for; targets
@@ -60,6 +62,7 @@ class Pairs(NamedTuple):
     template_of: IntArray
     target_of: IntArray
     centroid_of: IntArray
+    image_of: IntArray
     gain: FloatArray
     template_norms: FloatArray = NO_NORMS
     target_norms: FloatArray = NO_NORMS
@@ -70,6 +73,7 @@ class Pairs(NamedTuple):
             template_of=self.template_of[chosen],
             target_of=self.target_of[chosen],
             centroid_of=self.centroid_of[chosen],
+            image_of=self.image_of[chosen],
             gain=self.gain[chosen],
         )
 

@@ -251,10 +251,11 @@ class WarpedMeasure:
         curvature: FloatArray,
         evaluations: int,
         deltas: FloatArray,
+        race: float = np.inf,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Parameters, costs and status after a descent from `deltas`, which may be overwritten."""
         costs, status = np.empty(len(deltas), np.float32), np.empty(len(deltas), np.int8)
-        self.solver.minimize(problem, pairs, curvature, evaluations, deltas, costs, status)
+        self.solver.minimize(problem, pairs, curvature, evaluations, deltas, costs, status, race)
         return deltas, costs, status
 
     # -- rendering -----------------------------------------------------------------------------

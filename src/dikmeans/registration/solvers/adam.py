@@ -62,6 +62,7 @@ class Adam(Solver):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
         """Take `evaluations` steps on every pair."""
         rate = np.float32(self.learning_rate)

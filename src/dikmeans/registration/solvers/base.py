@@ -97,5 +97,10 @@ class Solver(BaseEstimator, ABC):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
-        """Improve `deltas` (n_pairs, 2, n_basis) in place; write `costs` and `status`."""
+        """Improve `deltas` (n_pairs, 2, n_basis) in place; write `costs` and `status`.
+
+        A solver that can tell may give up a pair that promises no cost below `race` times the
+        lowest of the pairs of its image that come before it.
+        """

@@ -25,7 +25,8 @@ from dikmeans.registration.objective import Pairs, Problem, complete, evaluate, 
 from dikmeans.registration.sampling import FAST, INLINED, UNCOUNTED
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
-CONVERGED, BUDGET, STALLED = int(Status.CONVERGED), int(Status.BUDGET), int(Status.STALLED)
+CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
+STALLED, PRUNED = int(Status.STALLED), int(Status.PRUNED)
 
 # Added to H, relative to its mean diagonal: directions that the centroid's slopes say nothing
 # about.
@@ -38,6 +39,8 @@ MAX_BACKTRACKS = 4
 # Small gains in a row that mean convergence; below the floor a cost of a unit-energy image is zero.
 PATIENCE = 2
 COST_FLOOR = 1e-10
+# A pair is given up if so many times the gain that its quadratic model promises would not do.
+HOPE = 4.0
 
 
 class QuasiNewton(Solver):
@@ -118,8 +121,9 @@ class QuasiNewton(Solver):
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
+        race: float = np.inf,
     ) -> None:
-        """Descend until two small gains in a row, or `evaluations` are used."""
+        """Descend until two small gains in a row, or `evaluations` are used, or all is lost."""
         _minimize_pairs(
             problem,
             pairs,
@@ -129,6 +133,7 @@ class QuasiNewton(Solver):
             deltas.reshape(len(deltas), 2 * problem.n_basis),  # the same memory
             costs,
             status,
+            np.float32(race),
             _History.of(problem.n_basis, self.memory),
             make_work(problem, pairs),
         )
@@ -213,7 +218,7 @@ def _direction(inverse, history, n_stored):
 
 @njit(fastmath=FAST, error_model="numpy", **UNCOUNTED)
 def _minimize_pairs(
-    problem, pairs, inverses, evaluations, tol, deltas, costs, status, history, work
+    problem, pairs, inverses, evaluations, tol, deltas, costs, status, race, history, work
 ):
     trial, trial_gradient = history.trial, history.trial_gradient
     gradient, direction = history.gradient, history.direction
@@ -222,7 +227,10 @@ def _minimize_pairs(
     half, tenth, max_step = np.float32(0.5), np.float32(0.1), np.float32(MAX_STEP)
     gain, floor = np.float32(SUFFICIENT_GAIN), np.float32(COST_FLOOR)
 
+    hope, image, limit = np.float32(HOPE / 2), -1, np.float32(np.inf)
     for pair in range(costs.shape[0]):
+        if pairs.image_of[pair] != image:
+            image, limit = pairs.image_of[pair], np.float32(np.inf)
         current = deltas[pair]
         inverse = inverses[pairs.centroid_of[pair]]
         for i in range(n):
@@ -284,6 +292,9 @@ def _minimize_pairs(
                 if not slope < 0:
                     outcome = CONVERGED if slope == 0 else STALLED
                     break
+                if cost + hope * slope > limit:
+                    outcome = PRUNED
+                    break
                 longest = np.float32(0)
                 for i in range(n):
                     longest = max(longest, abs(direction[i]))
@@ -292,3 +303,4 @@ def _minimize_pairs(
                 trial[i] = current[i] + length * direction[i]
         costs[pair] = cost
         status[pair] = outcome
+        limit = min(limit, race * cost)

@@ -99,8 +99,12 @@ class TorchMeasure(WarpedMeasure):
         curvature: FloatArray,
         evaluations: int,
         deltas: FloatArray,
+        race: float = np.inf,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Parameters, costs and status of every pair after a descent from its `deltas`."""
+        """Parameters, costs and status of every pair after a descent from its `deltas`.
+
+        All pairs are refined side by side: there is no race in which one could be given up.
+        """
         slots = Slots(problem, pairs, self.device)
         descent = _descent(self.solver, slots, upload(curvature, self.device), evaluations)
         reached = self._flat(deltas)
