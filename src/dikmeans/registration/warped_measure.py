@@ -26,7 +26,7 @@ from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
 from dikmeans.registration.compilation import announce_compilation
-from dikmeans.registration.descent import CentroidBank, Descent, StageKey
+from dikmeans.registration.descent import CentroidBank, Descent, StageKey, compared
 from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs
@@ -202,7 +202,8 @@ class WarpedMeasure:
             curvatures = {key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys}
         tries_poses = self.solver.tries_poses or len(self.orientations) > 1
         starts = self._starts(problems, levels) if tries_poses and not warm else None
-        return CentroidBank(centroids, levels, problems, curvatures, starts)
+        sides = tuple(compared(self, level, is_image=False) for level in levels)
+        return CentroidBank(centroids, sides, problems, curvatures, starts)
 
     def _starts(
         self, problems: dict[StageKey, Problem], levels: tuple[FloatArray, ...]
@@ -228,13 +229,15 @@ class WarpedMeasure:
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
         known: FloatArray | None = None,
+        centroids: IntArray | None = None,
         prune: float = np.inf,
+        narrow: bool = False,
     ) -> PairFits:
         """Align every image with every centroid: coarse to fine, or from a warm start."""
         images = self.intensity.prepare(np.ascontiguousarray(images, dtype=np.float32))
-        descent = Descent(self, images, bank, start, orientations)
+        descent = Descent(self, images, bank, start, orientations, centroids)
         if start is None:
-            descent.run_cold(self._cold, prune)
+            descent.run_cold(self._cold, prune, narrow)
             descent.retry_from_identity(self._warm)
         else:
             descent.run_warm(self._warm, keep, known, prune)
