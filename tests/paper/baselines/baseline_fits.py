@@ -11,7 +11,7 @@ ARCHITECTURES = ("mlp", "conv")
 _SHORT: dict[type, dict[str, Any]] = {
     AutoencoderKMeans: {},
     DEC: {"max_updates": 2, "update_interval": 2, "tol": 0.0},
-    VaDE: {"epochs": 2, "n_init": 1},
+    VaDE: {"epochs": 2, "n_init": 1, "cluster_learning_rate": 5e-4},
 }
 
 
@@ -20,6 +20,7 @@ def small(baseline: type, **parameters: Any) -> Any:
     short = {
         "n_clusters": 3,
         "pretrain_epochs": 2,
+        "batch_size": 32,
         "random_state": 0,
         "n_threads": 1,
         "device": "cpu",

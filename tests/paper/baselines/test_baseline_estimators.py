@@ -17,6 +17,7 @@ from dikmeans.evaluation import clustering_accuracy
 from dikmeans.paper.baselines import DEC, AutoencoderKMeans, VaDE
 from dikmeans.paper.baselines.deep_clusterer import DeepClusterer
 from dikmeans.paper.baselines.pretraining import LEARNING_RATES
+from dikmeans.paper.baselines.training import Training
 from tests.paper.baselines.baseline_fits import ARCHITECTURES, BASELINES, small
 
 every_baseline = pytest.mark.parametrize("baseline", BASELINES)
@@ -62,7 +63,6 @@ def test_a_tiny_set_is_learned_by_heart(architecture, digits):
         architecture=architecture,
         pretrain_epochs=100,
         batch_size=3,
-        patience=None,
     ).fit(images)
     errors = [epoch.objective for epoch in model.history_]
     # the mean square of the pixels is 1: this is the share of it that is missed
@@ -200,6 +200,33 @@ def test_the_embedding_of_a_picture_does_not_depend_on_the_others(digits):
     np.testing.assert_allclose(alone, together, atol=1e-4)
 
 
+# -- precision -------------------------------------------------------------------------------------
+
+
+@every_baseline
+def test_products_in_bfloat16_find_the_same_shapes(baseline, three_shapes):
+    images, answer = three_shapes
+    more = {DEC: {"max_updates": 5, "update_interval": 4}, VaDE: {"epochs": 10}}.get(baseline, {})
+    exact, short = (
+        small(baseline, pretrain_epochs=25, precision=precision, **more).fit(images)
+        for precision in ("float32", "bfloat16")
+    )
+    for model in (exact, short):
+        assert clustering_accuracy(answer, model.labels_) == 1
+    errors = [[epoch.objective for epoch in model.history_] for model in (exact, short)]
+    assert errors[0] != errors[1]
+    np.testing.assert_allclose(errors[0][0], errors[1][0], rtol=0.02)
+
+
+def test_after_a_training_in_bfloat16_everything_is_float32(three_shapes):
+    model = small(VaDE, precision="bfloat16").fit(three_shapes[0])
+    assert {value.dtype for value in model.network_.parameters()} == {torch.float32}
+    assert not model.network_.mixed_precision
+    alone = np.concatenate([model.transform(image[None]) for image in three_shapes[0][:5]])
+    # products of bfloat16 would differ in the third digit
+    np.testing.assert_allclose(alone, model.transform(three_shapes[0])[:5], rtol=1e-4, atol=1e-5)
+
+
 # -- randomness, threads, progress -----------------------------------------------------------------
 
 
@@ -243,27 +270,60 @@ def test_the_automatic_learning_rate_has_the_lowest_error_and_no_other_effect(th
     assert errors[automatic.learning_rate_] < 1.5 * min(errors.values())
 
 
-def test_a_training_without_progress_stops_early():
-    X = np.zeros((10, 4, 4))  # given back without error from the start
-    model = small(AutoencoderKMeans, n_clusters=1, pretrain_epochs=50, patience=3).fit(X)
-    assert model.n_iter_ == 4
+@pytest.mark.parametrize(
+    ("baseline", "phase"), [(AutoencoderKMeans, "pre-training"), (VaDE, "elbo")]
+)
+def test_the_rate_is_constant_for_half_a_phase_and_falls_to_zero(
+    baseline, phase, three_shapes, monkeypatch
+):
+    rates = []
+    set_rate = Training.set_learning_rate
+    monkeypatch.setattr(
+        Training,
+        "set_learning_rate",
+        lambda self, rate: (rates.append(rate), set_rate(self, rate)),
+    )
+    lengths = {"pretrain_epochs": 8} | ({"epochs": 8} if baseline is VaDE else {})
+    small(baseline, learning_rate=4e-3, **lengths).fit(three_shapes[0])
+    highest = {"pre-training": 4e-3, "elbo": 5e-4}[phase]
+    expected = [highest * share for share in (1, 1, 1, 1, 1, 0.75, 0.5, 0.25)]
+    assert rates[-8:] == pytest.approx(expected)
+
+
+def test_the_rate_of_the_refinement_stays(three_shapes, monkeypatch):
+    rates = []
+    monkeypatch.setattr(Training, "set_learning_rate", lambda self, rate: rates.append(rate))
+    small(DEC, max_updates=4).fit(three_shapes[0])
+    assert rates[-4:] == [1e-4] * 4
 
 
 @pytest.mark.parametrize(("baseline", "second"), [(AutoencoderKMeans, 0), (DEC, 3), (VaDE, 2)])
-@pytest.mark.parametrize("epochs", [1, 50])
-def test_a_limit_of_steps_takes_the_place_of_epochs(baseline, second, epochs, three_shapes):
+def test_a_limit_of_steps_ends_every_phase(baseline, second, three_shapes):
     # 90 pictures are 3 batches, so 5 steps are reached in the second epoch; DEC updates after 2
     # batches
-    model = small(baseline, pretrain_epochs=epochs, batch_size=30, max_steps=5).fit(three_shapes[0])
+    longer = {DEC: {"max_updates": 50}, VaDE: {"epochs": 50}}.get(baseline, {})
+    model = small(
+        baseline, pretrain_epochs=50, batch_size=30, max_steps=5, min_steps=500, **longer
+    ).fit(three_shapes[0])
     phases = [epoch.phase for epoch in model.history_]
     assert phases.count("pre-training") == 2
     assert len(phases) == 2 + second
 
 
-def test_a_limit_of_steps_knows_no_patience():
-    X = np.zeros((10, 4, 4))  # given back without error from the start
-    model = small(AutoencoderKMeans, n_clusters=1, patience=3, max_steps=9).fit(X)
-    assert model.n_iter_ == 9
+@pytest.mark.parametrize(("baseline", "second"), [(AutoencoderKMeans, 0), (DEC, 3), (VaDE, 2)])
+def test_a_small_set_gets_enough_steps(baseline, second, three_shapes):
+    model = small(baseline, pretrain_epochs=1, batch_size=30, min_steps=5).fit(three_shapes[0])
+    phases = [epoch.phase for epoch in model.history_]
+    assert phases.count("pre-training") == 2
+    assert len(phases) == 2 + second
+
+
+@pytest.mark.parametrize(("n_images", "expected"), [(30, 140), (2 * 3 * 150, 150)])
+def test_targets_are_updated_twice_a_pass_but_not_after_a_few_batches(n_images, expected):
+    model = small(DEC, batch_size=3, update_interval="auto")
+    images = model._check_images(np.zeros((n_images, 2, 2)), reset=True)
+    training = model._new_training(images, torch.device("cpu"), 0, 1e-3)
+    assert model._refinement().steps_per_epoch(training) == expected
 
 
 def test_verbose_prints_one_line_per_epoch(three_shapes, capsys):
@@ -310,7 +370,9 @@ def test_bad_input_is_refused_in_plain_words(baseline):
         {"max_steps": 0},
         {"embedding_dim": 0},
         {"n_clusters": 2.5},
-        {"patience": 0},
+        {"min_steps": -1},
+        {"precision": "float16"},
+        {"update_interval": "often"},
         {"alpha": 0},
         {"tol": -1.0},
         {"max_updates": "many"},

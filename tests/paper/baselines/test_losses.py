@@ -189,7 +189,7 @@ def tiny_model(mean, log_variance, *, slope, weights, centers, log_variances) ->
             mean.expand(len(pictures), 1),
             unbounded(log_variance).expand(len(pictures), 1),
         ),
-        decoder=lambda z: slope * z[:, :, None, None].expand(-1, 1, 1, PIXELS),
+        decode=lambda z: slope * z[:, :, None, None].expand(-1, 1, 1, PIXELS),
         prior_logits=weights.log(),
         prior_log_variances=unbounded(log_variances),
         centers=centers,

@@ -87,14 +87,12 @@ def test_gradients_reach_every_parameter_of_every_phase(architecture):
         for parameter in (made.centers, made.prior_logits, made.prior_log_variances):
             parameter.normal_(generator=generator)
     pretraining = Pretraining(
-        learning_rate=1e-3, max_epochs=1, patience=None, corruption=0.0, likelihood="gaussian"
+        learning_rate=1e-3, max_epochs=1, corruption=0.0, likelihood="gaussian"
     )
     refinement = Refinement(
         learning_rate=1e-3, alpha=1.0, update_interval=1, max_epochs=1, tol=0.0, n_init=1
     )
-    elbo = ElboTraining(
-        learning_rate=1e-3, max_epochs=1, patience=None, likelihood="bernoulli", n_init=1
-    )
+    elbo = ElboTraining(learning_rate=1e-3, max_epochs=1, likelihood="bernoulli", n_init=1)
     target = torch.softmax(torch.randn(20, 3, generator=generator), 1)
     losses = [
         (pretraining, lambda: reconstruction_error(made(pictures), pictures, "gaussian")),

@@ -12,6 +12,8 @@ from safetensors.numpy import load_file, save_file
 
 from dikmeans.io.tensor_file import TensorFileError
 from dikmeans.paper.baselines import DEC, AutoencoderKMeans, VaDE
+from dikmeans.paper.baselines.pretraining import Pretraining
+from dikmeans.paper.baselines.refinement import Refinement
 from dikmeans.paper.baselines.training_file import TrainingFile
 from tests.paper.baselines.baseline_fits import ARCHITECTURES, BASELINES, small
 from tests.paper.baselines.tensor_headers import header_of, rewrite
@@ -118,6 +120,56 @@ def test_verbosity_and_threads_may_change_on_the_way(three_shapes, tmp_path):
     path = tmp_path / "checkpoint"
     small(AutoencoderKMeans).fit(three_shapes[0], checkpoint=path)
     small(AutoencoderKMeans, n_threads=2, device="auto").fit(three_shapes[0], checkpoint=path)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_models_share_a_pretraining_and_end_as_if_each_had_its_own(
+    architecture, three_shapes, tmp_path, monkeypatch
+):
+    images, shared = three_shapes[0], tmp_path / "pretraining"
+    settings = {"architecture": architecture, "batch_size": 32}
+    first = small(AutoencoderKMeans, **settings).fit(images, pretraining=shared)
+    alone = small(DEC, **settings).fit(images)
+    assert_same(first, small(AutoencoderKMeans, **settings).fit(images), images)
+    monkeypatch.setattr(Pretraining, "epoch", None)  # nobody pre-trains any more
+    path = tmp_path / "checkpoint"
+    assert_same(
+        small(DEC, **settings).fit(images, pretraining=shared, checkpoint=path), alone, images
+    )
+    monkeypatch.setattr(Refinement, "epoch", None)
+    again = small(DEC, **settings).fit(images, pretraining=shared, checkpoint=path)
+    assert_same(again, alone, images)
+    assert again.processor_seconds_ >= sum(epoch.seconds for epoch in first.history_)
+
+
+def test_a_pretraining_of_other_settings_is_refused(three_shapes, tmp_path):
+    shared = tmp_path / "pretraining"
+    small(AutoencoderKMeans).fit(three_shapes[0], pretraining=shared)
+    with pytest.raises(TensorFileError, match="differs in network"):
+        small(VaDE).fit(three_shapes[0], pretraining=shared)
+    with pytest.raises(TensorFileError, match=r"differs in parameters \(learning_rate\)"):
+        small(DEC, learning_rate=1e-2).fit(three_shapes[0], pretraining=shared)
+    with pytest.raises(FileNotFoundError, match=r"^pretraining="):
+        small(DEC).fit(three_shapes[0], pretraining=tmp_path / "missing" / "file")
+
+
+def test_an_interval_spares_writes_but_never_the_end_of_a_phase(
+    three_shapes, tmp_path, monkeypatch
+):
+    written = []
+    write = TrainingFile.write
+    monkeypatch.setattr(
+        TrainingFile,
+        "write",
+        lambda self, training, phase: (
+            written.append(len(training.history)),
+            write(self, training, phase),
+        ),
+    )
+    small(DEC, pretrain_epochs=4, max_updates=3).fit(
+        three_shapes[0], checkpoint=tmp_path / "checkpoint", checkpoint_interval=1e6
+    )
+    assert written == [4, 7]
 
 
 # -- refused -------------------------------------------------------------------------------------

@@ -105,8 +105,41 @@ def test_a_deep_model_runs_by_the_protocol_and_the_table_tells_its_training(name
     assert record.versions["torch"]
     cells = table_cells([record], [task], [model], [0])
     assert f"| bars | {model.title} | — | 100.0 |" in table_as_markdown(cells)
+    assert record.processor_seconds > 0
     for text in (table_as_markdown(cells), table_as_csv(cells)):
-        assert "for 60 steps (batches of 64 images) in each phase" in text
+        assert "at most 60 batches, in each phase" in text
+
+
+def test_rows_share_a_pretraining_and_a_run_leaves_nothing_else(tmp_path):
+    pytest.importorskip("torch")
+    task = get_task(str(write_bars(tmp_path / "bars")))
+    models = [get_model(name).limited_to(20) for name in ("ae-k-means-mlp", "dec-mlp", "vade-mlp")]
+    results = ResultsFile(tmp_path / "runs.jsonl")
+    run_protocol([task], models, results, seeds=[0, 1])
+    # one for AE + K-means and DEC, one for VaDE, of either seed
+    assert len(list(results.trainings.iterdir())) == 4
+
+
+def test_an_interrupted_run_is_continued_by_the_next_attempt(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from dikmeans.paper.baselines.refinement import Refinement
+
+    task, model = get_task(str(write_bars(tmp_path / "bars"))), get_model("dec-mlp").limited_to(20)
+    results = ResultsFile(tmp_path / "runs.jsonl")
+    with monkeypatch.context() as patch:
+        patch.setattr(Refinement, "start", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run_protocol([task], [model], results, seeds=[0])
+    (kept,) = results.trainings.iterdir()
+    before = kept.stat().st_mtime_ns
+    (record,) = run_protocol([task], [model], results, seeds=[0]).finished
+    assert kept.stat().st_mtime_ns == before  # the pre-training was read, not made again
+    assert list(results.trainings.iterdir()) == [kept]
+    assert record.test["accuracy"] == 1.0
+
+
+def _interrupt(*args):
+    raise KeyboardInterrupt
 
 
 def test_runs_of_another_length_are_not_of_this_table():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import KW_ONLY, dataclass
+from time import process_time
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,6 +33,7 @@ from dikmeans.paper.baselines.training import (
     choose_device,
     limit_steps,
     map_chunks,
+    multiplies_bfloat16,
     torch_threads,
     train,
 )
@@ -61,17 +64,16 @@ class DeepClusterer(
     learning_rate : float or "auto", default=1e-3
         Of Adam in the pre-training. "auto" tries the paper's grid on a sample and takes the rate
         with the lowest error, see `dikmeans.paper.baselines.pretraining.choose_learning_rate`.
-    pretrain_epochs : int, default=100
-        Passes through the images in the pre-training, at most.
-    patience : int or None, default=10
-        Stop after so many epochs that lowered the objective by less than 0.1 %; None for never.
+    pretrain_epochs : int, default=20
+        Passes through the images in the pre-training.
+    min_steps : int, default=0
+        Batches in each phase of the training, at least, whatever its number of epochs: a few
+        hundred images need more passes than many thousands.
     max_steps : int or None, default=None
-        Batches in each phase of the training, in place of the limits in epochs and of `patience`:
-        the same effort for small and large sets. The epoch that reaches it is the last. None for
-        the limits in epochs.
+        Batches in each phase, at most. An epoch that was begun is completed. None for no limit.
     corruption : float, default=0.0
         Share of the input pixels set to 0 in the pre-training, for a denoising autoencoder.
-    batch_size : int, default=64
+    batch_size : int, default=128
         At most; batches have nearly equal sizes.
     n_init : int, default=20
         Runs of the K-means that gives the first centers.
@@ -81,6 +83,10 @@ class DeepClusterer(
     random_state : int, RandomState instance or None, default=None
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train; "auto" takes a GPU if there is one. The fitted network is on the CPU.
+    precision : {"auto", "float32", "bfloat16"}, default="auto"
+        Of the products in hidden layers of the MLP during the training. Weights, embeddings, losses
+        and convolutions are float32, and so is everything after the training. "auto" is bfloat16
+        where the processor or GPU has instructions for it.
     n_threads : int or None, default=None
         Threads of PyTorch during the call; None leaves its setting alone. Another number may change
         the last bits of a result.
@@ -96,11 +102,14 @@ class DeepClusterer(
     inertia_ : float
         Label-free objective, the lower the better; each estimator defines its own.
     history_ : list of Epoch
-        Phase, objective, share of changed labels and seconds of each epoch.
+        Phase, objective, share of changed labels and processor seconds of each epoch.
     n_iter_ : int
         Epochs of all phases.
     learning_rate_ : float
         The one used.
+    processor_seconds_ : float
+        Processor time of the whole training, in all threads, also of what was done before it was
+        continued from a file.
     network_ : torch.nn.Module
     image_shape_ : tuple of int
     pixel_range_ : (float, float)
@@ -116,15 +125,16 @@ class DeepClusterer(
     architecture: str = "mlp"
     embedding_dim: int = 10
     learning_rate: float | str = 1e-3
-    pretrain_epochs: int = 100
-    patience: int | None = 10
+    pretrain_epochs: int = 20
+    min_steps: int = 0
     max_steps: int | None = None
     corruption: float = 0.0
-    batch_size: int = 64
+    batch_size: int = 128
     n_init: int = 20
     image_shape: ImageShape | None = None
     random_state: int | np.random.RandomState | None = None
     device: str = "auto"
+    precision: str = "auto"
     n_threads: int | None = None
     verbose: int = 0
 
@@ -134,16 +144,20 @@ class DeepClusterer(
         "embedding_dim": [Whole(1)],
         "learning_rate": [OneOf(("auto",)), Number(0, with_low=False)],
         "pretrain_epochs": [Whole(1)],
-        "patience": [OneOf((None,)), Whole(1)],
+        "min_steps": [Whole(0)],
         "max_steps": [OneOf((None,)), Whole(1)],
         "corruption": [Number(0, 0.99)],
         "batch_size": [Whole(2)],
         "n_init": [Whole(1)],
         "image_shape": [OneOf((None,)), ARRAY_LIKE],
         "device": [OneOf(("auto", "cpu", "cuda"))],
+        "precision": [OneOf(("auto", "float32", "bfloat16"))],
         "n_threads": [OneOf((None,)), Whole(1)],
     }
     _network_class: ClassVar[type[Autoencoder]] = Autoencoder
+    # Parameters that play no part before the pre-training is over. The number of clusters does: its
+    # centers are part of the network.
+    _cluster_parameters: ClassVar[AbstractSet[str]] = frozenset({"n_init"})
 
     # -- what a subclass defines -----------------------------------------------------------------
 
@@ -170,7 +184,15 @@ class DeepClusterer(
 
     # -- fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, checkpoint: PathLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        checkpoint: PathLike | None = None,
+        pretraining: PathLike | None = None,
+        checkpoint_interval: float = 0.0,
+    ) -> Self:
         """Train the network and assign clusters.
 
         Parameters
@@ -182,6 +204,13 @@ class DeepClusterer(
             continues from it; on the CPU, with the same number of threads, the result then equals
             that of an uninterrupted fit to the last bit. The file of another fit, or a damaged one,
             is refused.
+        pretraining : path-like, optional
+            A file to keep the pre-training in, and to take it from if it exists. Fits that differ
+            only in what comes after the pre-training, such as those of `AutoencoderKMeans` and
+            `DEC`, can share it; the result is that of a fit without it, to the last bit.
+        checkpoint_interval : float, default=0.0
+            Seconds between two writes of a file, at least: for sets that are so small that an epoch
+            is shorter than a write. The end of a phase is always written.
 
         Returns
         -------
@@ -192,12 +221,31 @@ class DeepClusterer(
         images = self._check_images(X, reset=True)
         if len(images) < self.n_clusters:
             raise ValueError(f"n_samples={len(images)} should be >= n_clusters={self.n_clusters}.")
-        store = None if checkpoint is None else TrainingFile(checkpoint, self._identity(images))
+        identities = {
+            "checkpoint": {
+                "estimator": type(self).__name__,
+                "parameters": self._parameters_but(_INCIDENTAL),
+                "images": image_digest(images),
+            },
+            "pretraining": {**self.pretraining_settings(), "images": image_digest(images)},
+        }
+        store, shared = (
+            path
+            if path is None
+            else TrainingFile(
+                path, identities[argument], argument=argument, interval=checkpoint_interval
+            )
+            for argument, path in (("checkpoint", checkpoint), ("pretraining", pretraining))
+        )
         with torch_threads(self.n_threads):
-            training = self._begin(images, device, store)
+            training = self._begin(images, device, store, shared)
             phases = [self._pretraining(training.learning_rate), *self._cluster_phases()]
-            limit_steps(training, phases, self.max_steps)
-            train(training, phases, store=store, report=self._report)
+            limit_steps(training, phases, self.min_steps, self.max_steps)
+            if shared is not None:
+                train(training, phases[:1], store=shared, report=self._report)
+            first = 0 if shared is None else 1
+            train(training, phases, first=first, store=store, report=self._report)
+            clock = process_time()
             training.network.eval()
             self.inertia_ = self._finish_training(training)
             self.network_ = training.network.to("cpu")
@@ -206,15 +254,18 @@ class DeepClusterer(
             self.learning_rate_ = training.learning_rate
             self._n_features_out = self.embedding_dim
             self.labels_ = self._labels(self._embed(images))
+            spent = sum(epoch.seconds for epoch in self.history_)
+            self.processor_seconds_ = spent + process_time() - clock
         return self
 
     def _begin(
-        self, images: torch.Tensor, device: torch.device, store: TrainingFile | None
+        self, images: torch.Tensor, device: torch.device, *stores: TrainingFile | None
     ) -> Training:
-        """Return a training at its start; seed and learning rate are those in `store`, if any."""
-        stored = None if store is None else store.seed_and_learning_rate()
-        if stored is not None:
-            return self._new_training(images, device, *stored)
+        """Return a training at its start; seed and learning rate are those in a file, if any."""
+        for store in stores:
+            stored = None if store is None else store.seed_and_learning_rate()
+            if stored is not None:
+                return self._new_training(images, device, *stored)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         rate = self.learning_rate
         if rate == "auto":
@@ -231,7 +282,22 @@ class DeepClusterer(
     ) -> Training:
         generator = torch.Generator().manual_seed(seed)
         network = make_network(self._network_class, generator, **self._network_shape()).to(device)
-        return Training(network, images, self.batch_size, seed, generator, device, learning_rate)
+        return Training(
+            network,
+            images,
+            self.batch_size,
+            seed,
+            generator,
+            device,
+            learning_rate,
+            mixed_precision=self._multiplies_bfloat16(device),
+        )
+
+    def _multiplies_bfloat16(self, device: torch.device) -> bool:
+        # PyTorch's convolutions in bfloat16 are not finite on sides of a few pixels.
+        if self.architecture != "mlp" or self.precision == "float32":
+            return False
+        return self.precision == "bfloat16" or multiplies_bfloat16(device)
 
     def _network_shape(self) -> dict[str, Any]:
         rows, columns, *channels = self.image_shape_
@@ -246,18 +312,21 @@ class DeepClusterer(
         return Pretraining(
             learning_rate=learning_rate,
             max_epochs=self.pretrain_epochs,
-            patience=self.patience,
             corruption=self.corruption,
             likelihood=self._pixel_likelihood,
         )
 
-    def _identity(self, images: torch.Tensor) -> JSON:
-        parameters = parameters_as_json(self)
-        return {
-            "estimator": type(self).__name__,
-            "parameters": {k: v for k, v in parameters.items() if k not in _INCIDENTAL},
-            "images": image_digest(images),
-        }
+    def pretraining_settings(self) -> JSON:
+        """Return what the pre-training depends on beside the images, as JSON values.
+
+        Fits that agree in it can share a file; see `fit`.
+        """
+        parameters = self._parameters_but(_INCIDENTAL | self._cluster_parameters)
+        parameters["likelihood"] = self._pixel_likelihood
+        return {"network": self._network_class.__name__, "parameters": parameters}
+
+    def _parameters_but(self, names: AbstractSet[str]) -> JSON:
+        return {k: v for k, v in parameters_as_json(self).items() if k not in names}
 
     def _report(self, phase: TrainingPhase, epochs: Sequence[Epoch]) -> None:
         if self.verbose:
@@ -322,13 +391,13 @@ class DeepClusterer(
             embedded: Array = self._embed(images).numpy()
         return embedded
 
-    def fit_transform(self, X: Any, y: Any = None, *, checkpoint: PathLike | None = None) -> Array:
-        """Fit, then return the embedding of each image."""
-        return self.fit(X, checkpoint=checkpoint).transform(X)
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Array:
+        """Fit, then return the embedding of each image; `options` as in `fit`."""
+        return self.fit(X, **options).transform(X)
 
-    def fit_predict(self, X: Any, y: Any = None, *, checkpoint: PathLike | None = None) -> IntArray:
-        """Fit, then return the cluster of each image."""
-        return self.fit(X, checkpoint=checkpoint).labels_
+    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> IntArray:
+        """Fit, then return the cluster of each image; `options` as in `fit`."""
+        return self.fit(X, **options).labels_
 
     @property
     def cluster_centers_(self) -> Array:

@@ -85,7 +85,7 @@ def negative_elbo(
         mean, log_variance, log_gamma, log_weights, network.centers, prior_log_variances
     )
     weight = 0.5 if likelihood == "gaussian" else 1.0
-    return weight * reconstruction_error(network.decoder(embedded), images, likelihood) + divergence
+    return weight * reconstruction_error(network.decode(embedded), images, likelihood) + divergence
 
 
 def prior(network: Any) -> tuple[torch.Tensor, torch.Tensor]:

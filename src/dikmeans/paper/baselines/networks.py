@@ -35,7 +35,15 @@ class Autoencoder(nn.Module):
         Of the images.
     embedding_dim : int
     n_clusters : int
+
+    Attributes
+    ----------
+    mixed_precision : bool
+        Whether hidden layers multiply in bfloat16; see `dikmeans.paper.baselines.training.train`.
+        Weights, embeddings and losses are float32 in any case.
     """
+
+    mixed_precision = False
 
     def __init__(self, architecture: str, size: ImageSize, embedding_dim: int, n_clusters: int):
         super().__init__()
@@ -44,13 +52,27 @@ class Autoencoder(nn.Module):
         self.embed = nn.Linear(width, embedding_dim)
         self.centers = nn.Parameter(torch.zeros(n_clusters, embedding_dim))
 
+    def features(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the last hidden layer of the encoder, (N, width)."""
+        return self._run(self.trunk, images)
+
     def encode(self, images: torch.Tensor) -> torch.Tensor:
         """Return the embeddings (N, embedding_dim) of images (N, channels, rows, columns)."""
-        return self.embed(self.trunk(images))
+        return self.embed(self.features(images))
+
+    def decode(self, embedded: torch.Tensor) -> torch.Tensor:
+        """Return the images of embeddings; logits of pixels, if the likelihood is Bernoulli."""
+        return self._run(self.decoder, embedded)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the reconstructed images."""
-        return self.decoder(self.encode(images))
+        return self.decode(self.encode(images))
+
+    def _run(self, part: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+        if not self.mixed_precision:
+            return part(inputs)
+        with torch.autocast(inputs.device.type, torch.bfloat16):
+            return part(inputs).float()
 
 
 class VariationalAutoencoder(Autoencoder):
@@ -69,7 +91,7 @@ class VariationalAutoencoder(Autoencoder):
 
     def posterior(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return mean and raw log-variance of the embedding of each image."""
-        features = self.trunk(images)
+        features = self.features(images)
         return self.embed(features), self.log_variance(features)
 
 

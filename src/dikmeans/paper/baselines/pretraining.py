@@ -24,7 +24,7 @@ from dikmeans.paper.baselines.training import (
 
 # The learning rates among which the paper chooses, for all models.
 LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2)
-PROBE_IMAGES, PROBE_EPOCHS = 2000, 5
+PROBE_IMAGES, PROBE_EPOCHS = 4000, 5
 
 
 @dataclass(kw_only=True)

@@ -7,6 +7,7 @@ is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
@@ -25,6 +26,10 @@ from dikmeans.paper.baselines.losses import (
 from dikmeans.paper.baselines.networks import Autoencoder
 from dikmeans.paper.baselines.training import Epoch, Training, TrainingPhase, map_chunks
 
+# The authors' interval, and what few images need: a pass of a few batches moves no label, and the
+# phase would end.
+FEWEST_BATCHES_BETWEEN_UPDATES = 140
+
 
 @dataclass(kw_only=True)
 class Refinement(TrainingPhase):
@@ -34,8 +39,9 @@ class Refinement(TrainingPhase):
     ----------
     alpha : float
         Degrees of freedom of the Student-t kernel.
-    update_interval : int
-        Batches between two updates of P.
+    update_interval : int or None
+        Batches between two updates of P; None for half a pass, but at least
+        `FEWEST_BATCHES_BETWEEN_UPDATES`.
     tol : float
         Stop when the share of labels that change between two updates is lower.
     n_init : int
@@ -44,7 +50,7 @@ class Refinement(TrainingPhase):
 
     name = "refinement"
     alpha: float
-    update_interval: int
+    update_interval: int | None
     tol: float
     n_init: int
     # Q of the current network: a cache, not state.
@@ -59,14 +65,14 @@ class Refinement(TrainingPhase):
         place_centers(training, self.n_init)
 
     def epoch(self, training: Training) -> tuple[float, float]:
-        """Update P, then train for `update_interval` batches."""
+        """Update P, then train until the next update."""
         network = training.network
         network.eval()  # fixed statistics: Q of a batch must be the Q that P was made from
         q = self._q if self._q is not None else self.soft_assignment(training)
         p = target_distribution(q)
         total, n_seen = 0.0, 0
         endless = chain.from_iterable(training.batches() for _ in repeat(None))
-        for indices in islice(endless, self.update_interval):
+        for indices in islice(endless, self.steps_per_epoch(training)):
             embedded = network.encode(training.images_at(indices))
             log_q = log_soft_assignment(embedded, network.centers, self.alpha)
             divergence = assignment_divergence(p[indices].to(training.device), log_q).mean()
@@ -82,9 +88,14 @@ class Refinement(TrainingPhase):
         settled = bool(epochs) and epochs[-1].moved is not None and epochs[-1].moved < self.tol
         return settled or len(epochs) >= self.max_epochs
 
+    def learning_rate_of(self, epoch: int) -> float:
+        """Return the same rate for all epochs: labels end this phase, nobody knows when."""
+        return self.learning_rate
+
     def steps_per_epoch(self, training: Training) -> int:
         """Return the batches between two updates."""
-        return self.update_interval
+        half_a_pass = math.ceil(training.n_batches / 2)
+        return self.update_interval or max(half_a_pass, FEWEST_BATCHES_BETWEEN_UPDATES)
 
     def soft_assignment(self, training: Training) -> torch.Tensor:
         """Return Q of the whole set."""

@@ -39,6 +39,7 @@ def save_baseline(model: DeepClusterer, path: PathLike) -> None:
             "pixel_gain": model.pixel_gain_,
             "learning_rate": model.learning_rate_,
             "inertia": model.inertia_,
+            "processor_seconds": model.processor_seconds_,
             "history": [asdict(epoch) for epoch in model.history_],
         },
         "feature_names_in": list(getattr(model, "feature_names_in_", [])),
@@ -85,6 +86,7 @@ def _rebuild(cls: type[Model], header: JSON, tensors: dict[str, Array]) -> Model
     model.pixel_gain_ = float(fitted["pixel_gain"])
     model.learning_rate_ = float(fitted["learning_rate"])
     model.inertia_ = float(fitted["inertia"])
+    model.processor_seconds_ = float(fitted["processor_seconds"])
     model.history_ = [Epoch(**epoch) for epoch in fitted["history"]]
     model.n_iter_ = len(model.history_)
     model._n_features_out = model.embedding_dim

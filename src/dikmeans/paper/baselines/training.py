@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import process_time
 from typing import ClassVar, Protocol
 
 import torch
@@ -20,8 +20,6 @@ from torch import nn
 
 from dikmeans.paper.baselines.networks import Autoencoder
 
-# An epoch counts as progress if the objective falls by more than this share of itself.
-SMALLEST_PROGRESS = 1e-3
 # Limits of how much passes through the network at once where no gradient is needed.
 CHUNK_PIXELS, CHUNK_IMAGES = 2**21, 512
 
@@ -39,6 +37,8 @@ class Epoch:
     moved : float or None
         Share of the labels that changed, in phases that have labels.
     seconds : float
+        Processor time of the process, in all its threads; that of the first epoch of a phase
+        includes what prepared the phase.
     """
 
     phase: str
@@ -64,6 +64,8 @@ class Training:
     device : torch.device
     learning_rate : float
         Of the pre-training.
+    mixed_precision : bool
+        Whether hidden layers multiply in bfloat16 during epochs.
     history : list of Epoch
     optimizer : torch.optim.Adam
         Of the current phase.
@@ -76,6 +78,7 @@ class Training:
     generator: torch.Generator
     device: torch.device
     learning_rate: float
+    mixed_precision: bool = False
     history: list[Epoch] = field(default_factory=list)
     optimizer: torch.optim.Adam | None = None
 
@@ -108,6 +111,12 @@ class Training:
         loss.backward()
         self.optimizer.step()
 
+    def set_learning_rate(self, learning_rate: float) -> None:
+        """Set the rate of the optimizer."""
+        assert self.optimizer is not None
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+
     def epochs_of(self, phase: str) -> list[Epoch]:
         """Return the history of one phase."""
         return [epoch for epoch in self.history if epoch.phase == phase]
@@ -120,15 +129,13 @@ class TrainingPhase(ABC):
     Attributes
     ----------
     learning_rate : float
+        Of the first epoch.
     max_epochs : int
-    patience : int or None
-        Stop after so many epochs without progress; None for never.
     """
 
     name: ClassVar[str]
     learning_rate: float
     max_epochs: int
-    patience: int | None = None
 
     @abstractmethod
     def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
@@ -140,8 +147,16 @@ class TrainingPhase(ABC):
 
     def is_over(self, epochs: Sequence[Epoch]) -> bool:
         """Return whether `epochs`, those of this phase so far, are enough."""
-        objectives = [epoch.objective for epoch in epochs]
-        return len(epochs) >= self.max_epochs or has_stalled(objectives, self.patience)
+        return len(epochs) >= self.max_epochs
+
+    def learning_rate_of(self, epoch: int) -> float:
+        """Return the rate of the epoch of that number, from 0.
+
+        By default it is constant for the first half of the phase and falls linearly to 0 in the
+        second: gradients of small batches are noisy, and without the fall the objective ends at
+        what the noise allows.
+        """
+        return self.learning_rate * min(1.0, 2 * (1 - epoch / self.max_epochs))
 
     def steps_per_epoch(self, training: Training) -> int:
         """Return the batches in an epoch: by default one pass through all images."""
@@ -165,6 +180,10 @@ class TrainingStore(Protocol):
         """Keep the state of `training`, which is in the phase of that number."""
         ...
 
+    def is_due(self) -> bool:
+        """Return whether the state should be written after this epoch; after the last it is."""
+        ...
+
     def restore(self, training: Training, phases: Sequence[TrainingPhase]) -> int | None:
         """Set `training` to the kept state; return the number of its phase, or None."""
         ...
@@ -174,6 +193,7 @@ def train(
     training: Training,
     phases: Sequence[TrainingPhase],
     *,
+    first: int = 0,
     store: TrainingStore | None = None,
     report: Callable[[TrainingPhase, Sequence[Epoch]], None] = lambda phase, epochs: None,
 ) -> None:
@@ -183,46 +203,43 @@ def train(
     ----------
     training : Training
     phases : sequence of TrainingPhase
+    first : int, default=0
+        Number of the first phase; `training` went through those before it.
     store : TrainingStore, optional
-        Written after each epoch.
+        Written after each epoch, or as often as it is due.
     report : callable
         Called after each epoch with the phase and its epochs so far.
     """
     resumed = store.restore(training, phases) if store is not None else None
     for number, phase in enumerate(phases):
-        if resumed is not None and number < resumed:
+        if number < (first if resumed is None else resumed):
             continue
+        clock = process_time()
         if number != resumed:
             phase.start(training)
             training.optimizer = phase.make_optimizer(training.network)
-        while not phase.is_over(training.epochs_of(phase.name)):
-            start = perf_counter()
-            objective, moved = phase.epoch(training)
-            training.history.append(Epoch(phase.name, objective, moved, perf_counter() - start))
-            if store is not None:
+        while not phase.is_over(epochs := training.epochs_of(phase.name)):
+            training.set_learning_rate(phase.learning_rate_of(len(epochs)))
+            with mixed_precision(training):
+                objective, moved = phase.epoch(training)
+            clock, start = process_time(), clock
+            training.history.append(Epoch(phase.name, objective, moved, clock - start))
+            epochs = training.epochs_of(phase.name)
+            if store is not None and (store.is_due() or phase.is_over(epochs)):
                 store.write(training, number)
-            report(phase, training.epochs_of(phase.name))
+            report(phase, epochs)
         phase.finish(training)
 
 
-def limit_steps(training: Training, phases: Sequence[TrainingPhase], max_steps: int | None) -> None:
-    """Limit each phase to `max_steps` batches, rounded up to a whole epoch; None changes nothing.
-
-    Patience does not apply then. It counts epochs, and where an epoch is a few batches it ends
-    while the network still returns the mean of all images.
-    """
-    if max_steps is not None:
-        for phase in phases:
-            phase.max_epochs = math.ceil(max_steps / phase.steps_per_epoch(training))
-            phase.patience = None
-
-
-def has_stalled(objectives: Sequence[float], patience: int | None) -> bool:
-    """Return whether the last `patience` epochs made no progress over the best before them."""
-    if patience is None or len(objectives) <= patience:
-        return False
-    before, recent = min(objectives[:-patience]), min(objectives[-patience:])
-    return recent >= before - SMALLEST_PROGRESS * abs(before)
+def limit_steps(
+    training: Training, phases: Sequence[TrainingPhase], min_steps: int, max_steps: int | None
+) -> None:
+    """Set the epochs of each phase so that it has so many batches, rounded up to whole epochs."""
+    for phase in phases:
+        steps = phase.steps_per_epoch(training)
+        phase.max_epochs = max(phase.max_epochs, math.ceil(min_steps / steps))
+        if max_steps is not None:
+            phase.max_epochs = min(phase.max_epochs, math.ceil(max_steps / steps))
 
 
 def map_chunks(
@@ -258,6 +275,25 @@ def choose_device(device: str) -> torch.device:
     if device == "cuda" and not available:
         raise ValueError("device='cuda': PyTorch finds no usable GPU. Use device='auto' or 'cpu'.")
     return torch.device("cuda" if available and device != "cpu" else "cpu")
+
+
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Return whether the device has instructions for products of bfloat16."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    tests = [getattr(torch.cpu, name, None) for name in names]  # private, and of later versions
+    return any(test is not None and test() for test in tests)
+
+
+@contextmanager
+def mixed_precision(training: Training) -> Iterator[None]:
+    """Let the network multiply in bfloat16 within the block, if the training is to."""
+    training.network.mixed_precision = training.mixed_precision
+    try:
+        yield
+    finally:
+        training.network.mixed_precision = False
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 import torch
@@ -31,15 +32,28 @@ class TrainingFile:
     path : path-like
         It may exist (then it must belong to this fit) or not; its folder must.
     identity : dict
-        What the fit is of: "estimator", "parameters" and "images", as JSON values.
+        What the fit is of, such as "estimator", "parameters" and "images", as JSON values.
+    argument : str
+        Name of the argument that `path` was given as, for messages.
+    interval : float
+        Seconds between two writes, at least.
     """
 
-    def __init__(self, path: PathLike, identity: JSON):
+    def __init__(
+        self,
+        path: PathLike,
+        identity: JSON,
+        *,
+        argument: str = "checkpoint",
+        interval: float = 0.0,
+    ):
         self.path = Path(path)
         self.identity = identity
+        self.interval = interval
+        self._last_write = monotonic()
         if not self.path.parent.is_dir():
             raise FileNotFoundError(
-                f"checkpoint={str(path)!r}: there is no folder {self.path.parent}."
+                f"{argument}={str(path)!r}: there is no folder {self.path.parent}."
             )
         self._content: tuple[JSON, dict[str, Array]] | None = None
         if self.path.exists():
@@ -61,6 +75,10 @@ class TrainingFile:
             raise self._damaged(error) from error
         return seed, learning_rate
 
+    def is_due(self) -> bool:
+        """Return whether the last write is `interval` seconds ago."""
+        return monotonic() - self._last_write >= self.interval
+
     def write(self, training: Training, phase: int) -> None:
         """Write the state of `training`, which is in the phase of that number."""
         assert training.optimizer is not None
@@ -77,6 +95,7 @@ class TrainingFile:
             "history": [asdict(epoch) for epoch in training.history],
         }
         write_tensor_file(self.path, FORMAT, VERSION, header, tensors)
+        self._last_write = monotonic()
 
     def restore(self, training: Training, phases: Sequence[TrainingPhase]) -> int | None:
         """Set `training` to the state in the file; return the number of its phase, or None."""

@@ -30,14 +30,14 @@ class VaDE(DeepClusterer):
     likelihood : {"bernoulli", "gaussian"}, default="bernoulli"
         Of the pixels: Bernoulli, the authors' choice for digits, or Gaussian of unit variance. Also
         used in the pre-training.
-    cluster_learning_rate : float, default=5e-4
-        Of the second phase.
-    epochs : int, default=100
-        Passes through the images in the second phase, at most.
+    cluster_learning_rate : float, default=1e-3
+        Of the second phase; it is constant for the first half and falls to 0 in the second.
+    epochs : int, default=30
+        Passes through the images in the second phase.
     n_init : int, default=5
         Runs of the Gaussian mixture that gives the first prior.
     **others
-        As in `DeepClusterer`. `patience` and `max_steps` apply to both phases.
+        As in `DeepClusterer`. `max_steps` applies to both phases.
 
     Notes
     -----
@@ -56,8 +56,8 @@ class VaDE(DeepClusterer):
     """
 
     likelihood: str = "bernoulli"
-    cluster_learning_rate: float = 5e-4
-    epochs: int = 100
+    cluster_learning_rate: float = 1e-3
+    epochs: int = 30
     n_init: int = 5
 
     constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {
@@ -67,6 +67,7 @@ class VaDE(DeepClusterer):
         "epochs": [Whole(1)],
     }
     _network_class = VariationalAutoencoder
+    _cluster_parameters = DeepClusterer._cluster_parameters | {"cluster_learning_rate", "epochs"}
 
     @property
     def _pixel_likelihood(self) -> str:
@@ -77,7 +78,6 @@ class VaDE(DeepClusterer):
             ElboTraining(
                 learning_rate=self.cluster_learning_rate,
                 max_epochs=self.epochs,
-                patience=self.patience,
                 likelihood=self.likelihood,
                 n_init=self.n_init,
             )

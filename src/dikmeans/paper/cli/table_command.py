@@ -32,7 +32,7 @@ def table(
         int | None,
         typer.Option(
             min=1,
-            help="Train deep models for at most so many batches per phase. Default: 100 epochs.",
+            help="Train deep models for at most so many batches per phase. Default: to the end.",
         ),
     ] = None,
     time_budget: Annotated[

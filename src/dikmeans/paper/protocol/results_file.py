@@ -57,6 +57,11 @@ class ResultsFile:
         with self._lock, self.path.open("ab") as stream:
             self._repair_last_line(stream)
 
+    @property
+    def trainings(self) -> Path:
+        """A folder for trainings on the way, ``<file>.trainings``; it need not exist."""
+        return self._beside("trainings")
+
     def read(self) -> list[RunRecord]:
         """Return all complete runs, each once, in the order they were finished."""
         return read_results(self.path)

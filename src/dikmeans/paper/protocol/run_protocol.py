@@ -24,7 +24,7 @@ from dikmeans.paper.progress import TimeLeft, WorkProgress, interrupts_propagate
 from dikmeans.paper.protocol.data_tasks import DataTask, TaskData
 from dikmeans.paper.protocol.results_file import ResultsFile
 from dikmeans.paper.protocol.run_record import RunRecord, current_versions, run_identity
-from dikmeans.paper.protocol.table_models import TableModel, parameters_of
+from dikmeans.paper.protocol.table_models import TableModel, TrainingFolder, parameters_of
 
 
 class PlannedRun(NamedTuple):
@@ -74,7 +74,14 @@ class ProtocolResult:
     elsewhere: list[PlannedRun] = field(default_factory=list)
 
 
-def execute_run(model: TableModel, data: TaskData, data_name: str, seed: int) -> RunRecord:
+def execute_run(
+    model: TableModel,
+    data: TaskData,
+    data_name: str,
+    seed: int,
+    *,
+    trainings: TrainingFolder | None = None,
+) -> RunRecord:
     """Fit on train, predict test with the fitted model, and compute every metric.
 
     Parameters
@@ -84,10 +91,12 @@ def execute_run(model: TableModel, data: TaskData, data_name: str, seed: int) ->
     data_name : str
         Name of the task in the record.
     seed : int
+    trainings : TrainingFolder, optional
+        Where a model may keep a training on the way.
     """
     estimator = model.make(data.n_classes, seed)
     start = time.perf_counter()
-    estimator.fit(data.train.images)
+    model.fit(estimator, data.train.images, trainings)
     fitted = time.perf_counter()
     test_clusters = estimator.predict(data.test.images)
     predicted = time.perf_counter()
@@ -116,6 +125,7 @@ def execute_run(model: TableModel, data: TaskData, data_name: str, seed: int) ->
         n_jobs=getattr(estimator, "n_jobs", getattr(estimator, "n_threads", None)),
         cpus=os.cpu_count(),
         versions=current_versions(*([model.library] if model.library else [])),
+        processor_seconds=getattr(estimator, "processor_seconds_", None),
     )
 
 
@@ -192,7 +202,8 @@ def run_protocol(
             progress.started(title, _time_left(pending[position:], known))
             try:
                 with interrupts_propagate():
-                    record = execute_run(run.model, data, run.task.name, run.seed)
+                    folder = TrainingFolder(results.trainings, run.identity, run.task.name)
+                    record = execute_run(run.model, data, run.task.name, run.seed, trainings=folder)
             except Exception as error:  # one failing model must not cost the other results
                 result.failed.append((run, error))
                 failed_cells.add(run.cell)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import platform
+import subprocess
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+import dikmeans
 from dikmeans._typing import JSON
 
 FORMAT = "dikmeans-run-1"
@@ -42,12 +46,15 @@ class RunRecord:
     distortion : float or None
         What training minimized, at its end; None if the model has nothing comparable.
     fit_seconds, predict_seconds : float
+        Wall time. Of a model that was continued from a file it is that of the last part.
     n_jobs : int or None
         Threads requested.
     cpus : int or None
         Cores of the machine.
     versions : dict
-        Of Python and the libraries used.
+        Of Python and the libraries used; "commit" is the last that changed this package.
+    processor_seconds : float or None
+        Processor time of the whole fit in all threads, from models that measure it.
     """
 
     model: str
@@ -67,6 +74,7 @@ class RunRecord:
     n_jobs: int | None
     cpus: int | None
     versions: dict[str, str]
+    processor_seconds: float | None = None
 
     @property
     def identity(self) -> str:
@@ -98,11 +106,10 @@ class RunRecord:
         except RecursionError as error:
             raise ValueError("lists are nested too deeply") from error
         kinds = get_type_hints(cls)
-        if (
-            not isinstance(content, dict)
-            or content.pop("format", None) != FORMAT
-            or set(content) != set(kinds)
-        ):
+        if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+            raise ValueError(f"not a record of format {FORMAT!r}")
+        content.setdefault("processor_seconds", None)  # was not measured once
+        if set(content) != set(kinds):
             raise ValueError(f"not a record of format {FORMAT!r}")
         for name, kind in kinds.items():
             if not _is_a(content[name], kind):
@@ -137,4 +144,18 @@ def run_identity(
 def current_versions(*libraries: str) -> dict[str, str]:
     """Return the versions of Python, of the libraries always used, and of `libraries`."""
     names = (*_VERSIONS_OF, *libraries)
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    versions = {"python": platform.python_version(), **{name: version(name) for name in names}}
+    commit = _commit()
+    return {**versions, "commit": commit} if commit else versions
+
+
+@lru_cache(maxsize=1)
+def _commit() -> str | None:
+    """Return the last commit that changed this package; None if it is not in a repository."""
+    folder = Path(dikmeans.__file__).parent
+    command = ["git", "-C", str(folder), "log", "-1", "--format=%h", "--", str(folder)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

@@ -7,11 +7,13 @@ baselines are known without importing PyTorch.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from dikmeans._typing import JSON
@@ -23,11 +25,46 @@ from dikmeans.paper.errors import look_up
 # last bits of a result.
 _NOT_PARAMETERS = ("n_clusters", "random_state", "n_jobs", "n_threads", "device", "verbose")
 
+# What a phase of a deep model has on a small set, where an epoch is a few batches.
+FEWEST_DEEP_STEPS = 2000
+# Time between two writes of a training, at least: an epoch of a small set is shorter than a write.
+CHECKPOINT_SECONDS = 60.0
+
 
 def training_objective(estimator: Any) -> float | None:
     """Return a fitted estimator's ``inertia_``, None if it has none."""
     inertia = getattr(estimator, "inertia_", None)
     return None if inertia is None else float(inertia)
+
+
+@dataclass(frozen=True)
+class TrainingFolder:
+    """Where a run keeps its unfinished training.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    run : str
+        The identity of the run.
+    data : str
+        Name of the data set.
+    """
+
+    path: Path
+    run: str
+    data: str
+
+    def file(self, *identity: Any) -> Path:
+        """Return the path of what is identified by JSON values; its folder exists."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        return self.path / digest[:16]
+
+
+def fit_at_once(estimator: Any, images: Any, folder: TrainingFolder | None) -> None:
+    """Fit an estimator that keeps nothing on the way."""
+    estimator.fit(images)
 
 
 @dataclass(frozen=True)
@@ -54,7 +91,10 @@ class TableModel:
     note : str
         What a reader of the table must know about this row; rows may share a note.
     limit : callable (steps) -> TableModel, optional
-        Makes the same model, trained for at most so many batches in each phase.
+        Makes the same model, trained for so many batches in each phase.
+    fit : callable (estimator, images, TrainingFolder) -> None
+        Fits it; by default ``estimator.fit(images)``. A model that trains for hours keeps its
+        state in the folder, where the next attempt at the same run finds it.
 
     Examples
     --------
@@ -73,6 +113,7 @@ class TableModel:
     extra: str | None = None
     note: str = ""
     limit: Callable[[int], TableModel] | None = None
+    fit: Callable[[Any, Any, TrainingFolder | None], None] = fit_at_once
 
     @property
     def is_installed(self) -> bool:
@@ -192,10 +233,10 @@ def _ai_k_means(n_clusters: int, seed: int) -> Clusterer:
     return DIKMeans(n_clusters, warp="affine", n_init=1, random_state=seed)
 
 
-def _di_k_means_published(n_clusters: int, seed: int) -> Clusterer:
+def _published(warp: str, n_clusters: int, seed: int) -> Clusterer:
     from dikmeans import DIKMeans
 
-    return DIKMeans.as_published(n_clusters, random_state=seed)
+    return DIKMeans.as_published(n_clusters, warp=warp, random_state=seed)
 
 
 def _di_k_means(n_clusters: int, seed: int) -> Clusterer:
@@ -210,19 +251,40 @@ def _make_baseline(
     from dikmeans.paper import baselines
 
     estimator: Clusterer = getattr(baselines, baseline)(
-        n_clusters, architecture=architecture, max_steps=max_steps, random_state=seed
+        n_clusters,
+        architecture=architecture,
+        min_steps=FEWEST_DEEP_STEPS,
+        max_steps=max_steps,
+        random_state=seed,
     )
     return estimator
+
+
+def _fit_baseline(estimator: Any, images: Any, folder: TrainingFolder | None) -> None:
+    """Fit a deep baseline: resumable, and with the pre-training of another row if it is the same.
+
+    The file of the run is removed when it is fitted. That of the pre-training stays for the others.
+    """
+    if folder is None:
+        estimator.fit(images)
+        return
+    checkpoint = folder.file(folder.run)
+    estimator.fit(
+        images,
+        checkpoint=checkpoint,
+        pretraining=folder.file(folder.data, estimator.pretraining_settings()),
+        checkpoint_interval=CHECKPOINT_SECONDS,
+    )
+    checkpoint.unlink(missing_ok=True)
 
 
 def _deep_model(
     name: str, title: str, baseline: str, paper_row: str, architecture: str, max_steps: int | None
 ) -> TableModel:
-    length = (
-        "at most 100 epochs (DEC: 150 updates) in each phase, less where nothing improved"
+    length = f"{FEWEST_DEEP_STEPS:,} batches of 128 images or the epochs of the defaults, " + (
+        "whichever are more, in each phase; DEC until its labels settle"
         if max_steps is None
-        else f"{max_steps:,} steps (batches of 64 images) in each phase, DEC less if its labels "
-        "settle"
+        else f"at most {max_steps:,} batches, in each phase"
     )
     suffix = {"mlp": "MLP", "conv": "Conv"}[architecture]
     return TableModel(
@@ -232,19 +294,23 @@ def _deep_model(
         paper_row=paper_row.format(suffix),
         library="torch",
         extra="deep",
-        note=f"Deep models were trained from scratch for {length}; the phases are the pre-training "
+        note=f"Deep models were trained from scratch for {length}. The phases are the pre-training "
         "and, of DEC and VaDE, the clustering.",
         limit=partial(_deep_model, name, title, baseline, paper_row, architecture),
+        fit=_fit_baseline,
     )
 
 
 register(TableModel("k-means", "K-means", _k_means, paper_row="K-means"))
-register(TableModel("ai-k-means", "AI K-means", _ai_k_means, paper_row="AI K-means"))
-for _name, _title, _make in (
-    ("di-k-means-published", "DI K-means as published", _di_k_means_published),
-    ("di-k-means", "DI K-means", _di_k_means),
+for _name, _row, _warp, _make in (
+    ("ai-k-means", "AI K-means", "affine", _ai_k_means),
+    ("di-k-means", "DI K-means", "tps", _di_k_means),
 ):
-    register(TableModel(_name, _title, _make, paper_row="DI K-means"))
+    _as_published = partial(_published, _warp)
+    register(
+        TableModel(f"{_name}-published", f"{_row} as published", _as_published, paper_row=_row)
+    )
+    register(TableModel(_name, _row, _make, paper_row=_row))
 for _name, _title, _baseline, _row in (
     ("ae-k-means", "AE + K-means", "AutoencoderKMeans", "AE + K-means"),  # one row in the paper
     ("dec", "DEC", "DEC", "DEC ({})"),

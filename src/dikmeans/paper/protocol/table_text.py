@@ -68,8 +68,9 @@ def versions_line(cells: Sequence[Cell]) -> str:
     seen: dict[str, dict[str, str]] = {}
     for cell in cells:
         for record in cell.records:
-            text = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-            seen[text] = record.versions
+            # Commits are in the results file; runs of many would hide the rest here.
+            versions = {k: v for k, v in record.versions.items() if k != "commit"}
+            seen[", ".join(f"{name} {version}" for name, version in versions.items())] = versions
     # A list that is part of a longer one says nothing new.
     distinct = [
         text
