@@ -1193,7 +1193,7 @@ class DIKMeans(
             self._choose("n_prototypes", Choice(most, reason))
         if search.n_swaps == "auto":
             trials = resolve_n_swaps(search, self.n_clusters, self.warp)
-            reason = "one trial per cluster, and at least ten" if trials else "as in K-means"
+            reason = "one trial per cluster, ten to forty" if trials else "as in K-means"
             self._choose("search__n_swaps", Choice(trials, reason))
         if search.sample_size == "auto":
             size = resolve_sample_size(search, self.n_clusters)

@@ -80,7 +80,7 @@ def estimate_memory(
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, sample_size=4000) / 1e6)
-    685
+    694
     >>> round(estimate_memory(10_000_000, (28, 28), 10, sample_size=4000, streamed=True) / 1e6)
     867
     """
