@@ -8,7 +8,7 @@ over all classes and over those with 20 members, of a default fit and of scikit-
 the same preprocessed images with the same number of clusters and ten starts. Labels serve for
 nothing else.
 
-    python -m benchmarks.unequal_sizes [--images 3000] [--clusters 52] [--seeds 0 1 2]
+    python -m benchmarks.unequal_sizes [--images 1500] [--clusters 52] [--seeds 0 1 2]
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def recalls(truth: np.ndarray, clusters: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--images", type=int, default=3000)
+    parser.add_argument("--images", type=int, default=1500)
     parser.add_argument("--clusters", type=int, default=52)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options = parser.parse_args()
