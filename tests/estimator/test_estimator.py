@@ -255,7 +255,7 @@ def test_as_published_follows_the_paper(real_digits):
     assert model.smoothness == 0
     assert model.direction == "image-to-centroid"
     assert repr(model.solver) == "Adam(learning_rate=0.001, steps=10, warm_starts=False)"
-    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.02, 50)
+    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.02, 100)
     assert (model.search.n_swaps, model.search.warm_up) == (0, False)
     assert (model.init, model.preprocessing, model.n_prototypes) == ("k-means++", "unit-norm", 1)
     model.fit(X[:60])
