@@ -43,7 +43,7 @@ N_REFINED_ORIENTATIONS = 3
 MAX_AFFINE, MAX_CANDIDATES = 128, 48
 # On the sharp pictures a pair is refined as long as it promises a cost below this multiple of what
 # the best pair of its image has reached. Low-pass pictures do not tell that exactly.
-CLOSE = 1.1
+CLOSE = 1.5
 
 
 class Compared(NamedTuple):
