@@ -317,8 +317,8 @@ for _name, _row, _warp, _make in (
             f"{_row} as published",
             _as_published,
             paper_row=_row,
-            note="As published: a run fits with a narrow and with a wide low-pass filter, which the "
-            "paper does not specify, and keeps the lower distortion.",
+            note="As published: a run fits with a narrow and with a wide low-pass filter, which "
+            "the paper does not specify, and keeps the lower distortion.",
         )
     )
     register(TableModel(_name, _row, _make, paper_row=_row))
