@@ -1,12 +1,13 @@
 """The gradient step against the machine's own bound.
 
 One evaluation of cost and gradient for one (image, centroid) pair has to do at least: one product
-with the basis matrix to find the coordinates, one gather pass over the pixels, one product with the
-transposed matrix. The bound measured here is the time of exactly these: two single-precision GEMMs
-of that size by BLAS (all centroids of an image at once, which is BLAS's best case) and one pass
-that samples a picture at given coordinates, written as plainly as possible. Beside it the same
-evaluation with light and contrast solved for (``intensity="affine"``). Everything on one thread,
-interleaved in one process, medians of the processor's time.
+with the basis matrix to find the coordinates, one gather pass over the pixels of every channel, one
+product with the transposed matrix. The bound measured here is the time of exactly these: two
+single-precision GEMMs of that size by BLAS (all centroids of an image at once, which is BLAS's best
+case) and one pass per channel that samples a picture at given coordinates, written as plainly as
+possible. Beside it the same evaluation with light and contrast solved for (``intensity="affine"``).
+Digits are mostly ground; textures, smooth noise in three channels, have none. Everything on one
+thread, interleaved in one process, medians of the processor's time.
 
     python -m benchmarks.kernel
 """
@@ -17,15 +18,35 @@ import time
 
 import numpy as np
 from numba import njit
+from scipy import ndimage
 
 from benchmarks._common import digits, interleaved, print_table
+from dikmeans.images import scale_to_unit_norm
 from dikmeans.parallel.threads import single_blas_thread
 from dikmeans.registration import MeasureSpec
 from dikmeans.registration.intensity import AffineIntensity
 from dikmeans.registration.objective import Pairs, complete, evaluate, make_work
 from dikmeans.registration.sampling import FAST, pad
 
-N_IMAGES, N_CENTROIDS = 200, 10
+N_CENTROIDS = 10
+SCENES = [
+    # landmarks, side of the pictures, channels, images
+    (3, 28, 1, 200),
+    (4, 28, 1, 200),
+    (6, 28, 1, 200),
+    (8, 28, 1, 200),
+    (4, 128, 1, 20),
+    (4, 300, 3, 3),
+]
+
+
+def pictures(n: int, side: int, n_channels: int, first: int) -> np.ndarray:
+    """Digits of any size, or textures if there are several channels; unit norm."""
+    if n_channels == 1:
+        images, _ = digits(n, first=first)
+        return scale_to_unit_norm(ndimage.zoom(images, (1, 1, side / 28, side / 28), order=1))
+    noise = np.random.default_rng(first).normal(size=(n, n_channels, side, side))
+    return scale_to_unit_norm(ndimage.gaussian_filter(noise, (0, 0, 4, 4)).astype(np.float32))
 
 
 @njit(nogil=True, fastmath=True)
@@ -51,38 +72,38 @@ def gather_passes(n, picture, width, rows, columns, out):
 def gradient_steps(problem, pairs, deltas, costs, gradient, work):
     for i in range(costs.shape[0]):
         costs[i], n_active = evaluate(problem, pairs, i, deltas[i], gradient, work)
-        complete(problem, n_active, gradient, work)
+        complete(problem.sampler, n_active, gradient, work)
 
 
-def measure(side: int) -> list[str]:
-    images, _ = digits(N_IMAGES)
-    centroids, _ = digits(N_CENTROIDS, first=1000)
-    measure = MeasureSpec(landmarks=side, direction="image-to-centroid").build((28, 28))
+def measure(landmarks: int, side: int, n_channels: int, n_images: int) -> list[str]:
+    images = pictures(n_images, side, n_channels, first=0)
+    centroids = pictures(N_CENTROIDS, side, n_channels, first=1000)
+    measure = MeasureSpec(landmarks=landmarks).build((side, side))
     problem = measure.bank(centroids).problems[0, False]
-    image_of = np.repeat(np.arange(N_IMAGES), N_CENTROIDS)
-    centroid_of = np.tile(np.arange(N_CENTROIDS), N_IMAGES)
+    image_of = np.repeat(np.arange(n_images), N_CENTROIDS)
+    centroid_of = np.tile(np.arange(N_CENTROIDS), n_images)
     pairs = Pairs(
-        templates=pad(images, "zero"),
-        targets=centroids.reshape(N_CENTROIDS, 1, -1),
-        template_of=image_of,
-        target_of=centroid_of,
+        templates=pad(centroids, "zero"),
+        targets=images.reshape(n_images, n_channels, -1),
+        template_of=centroid_of,
+        target_of=image_of,
         centroid_of=centroid_of,
         image_of=image_of,
-        gain=np.ones(N_IMAGES * N_CENTROIDS, np.float32),
+        gain=np.ones(n_images * N_CENTROIDS, np.float32),
     )
     affine = AffineIntensity()
     lit_images, image_norms = affine.level(affine.prepare(images))
     lit_centroids, centroid_norms = affine.level(affine.prepare(centroids))
     lit_pairs = pairs._replace(
-        templates=pad(lit_images, "rim"),
-        targets=lit_centroids.reshape(N_CENTROIDS, 1, -1),
-        template_norms=image_norms,
-        target_norms=centroid_norms,
+        templates=pad(lit_centroids, "rim"),
+        targets=lit_images.reshape(n_images, n_channels, -1),
+        template_norms=centroid_norms,
+        target_norms=image_norms,
     )
     rng = np.random.default_rng(0)
-    n_pairs, n_basis = N_IMAGES * N_CENTROIDS, measure.n_basis
-    deltas = rng.normal(0, 0.03, (n_pairs, 2, n_basis)).astype(np.float32)
-    costs, step = np.empty(n_pairs, np.float32), np.empty((2, n_basis), np.float32)
+    n_pairs, n_basis = n_images * N_CENTROIDS, measure.n_basis
+    deltas = rng.normal(0, 0.03, (n_pairs, 2 * n_basis)).astype(np.float32)
+    costs, step = np.empty(n_pairs, np.float32), np.empty(2 * n_basis, np.float32)
 
     phi = problem.sampler.phi
     parameters = np.ascontiguousarray(deltas[:N_CENTROIDS].reshape(2 * N_CENTROIDS, n_basis))
@@ -100,12 +121,12 @@ def measure(side: int) -> list[str]:
         gradient_steps(problem, lit_pairs, deltas, costs, step, make_work(problem, lit_pairs))
 
     def gemm() -> None:
-        for _ in range(N_IMAGES):
+        for _ in range(n_images):
             np.dot(parameters, phi, out=coordinates)
             np.dot(coordinates, transposed, out=gradient)
 
     def gather() -> None:
-        gather_passes(n_pairs, picture, width, rows, columns, out)
+        gather_passes(n_pairs * n_channels, picture, width, rows, columns, out)
 
     with single_blas_thread():
         ours_s, matched_s, gemm_s, gather_s = interleaved(
@@ -114,7 +135,8 @@ def measure(side: int) -> list[str]:
     us = 1e6 / n_pairs
     bound = gemm_s + gather_s
     return [
-        f"{side} x {side}",
+        f"{landmarks} x {landmarks}",
+        f"{side} x {side}" + (f" x {n_channels}" if n_channels > 1 else ""),
         f"{ours_s * us:.2f}",
         f"{matched_s * us:.2f}",
         f"{matched_s / ours_s:.2f}",
@@ -128,6 +150,7 @@ def measure(side: int) -> list[str]:
 if __name__ == "__main__":
     header = [
         "landmarks",
+        "pictures     ",
         "ours (us)",
         "affine (us)",
         "affine / ours",
@@ -136,4 +159,4 @@ if __name__ == "__main__":
         "bound (us)",
         "ours / bound",
     ]
-    print_table(header, (measure(side) for side in (3, 4, 6, 8)))
+    print_table(header, (measure(*scene) for scene in SCENES))

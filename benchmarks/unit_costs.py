@@ -100,7 +100,7 @@ def main() -> None:
         "alignments (bytes)",
     ]
     with tempfile.TemporaryDirectory() as folder:
-        print_table(header, (row(k, Path(folder)) for k in (10, 50, 100)))
+        print_table(header, (row(k, Path(folder)) for k in (10, 40, 100)))
     n_pixels = int(np.prod(SHAPE))
     print(f"\nimages: {n_pixels} bytes each as uint8, {n_pixels * 4} preprocessed")
 

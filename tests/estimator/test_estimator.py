@@ -8,9 +8,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from dikmeans import DIKMeans, Search
+from dikmeans import DIKMeans, Search, align
 from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.run import Run
 from dikmeans.kmeans.schedule import PhaseKind
@@ -250,18 +251,39 @@ def test_no_cluster_stays_empty(real_digits):
 
 def test_as_published_follows_the_paper(real_digits):
     X, _ = real_digits
-    model = DIKMeans.as_published(
-        4, landmarks=3, learning_rate=0.05, steps=10, max_iter=3, random_state=0
-    )
+    model = DIKMeans.as_published(4, landmarks=3, steps=10, max_iter=3, random_state=0)
     assert model.smoothness == 0
     assert model.direction == "image-to-centroid"
-    assert isinstance(model.solver, Adam)
+    assert repr(model.solver) == "Adam(learning_rate=0.001, steps=10, warm_starts=False)"
+    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.02, 100)
     assert (model.search.n_swaps, model.search.warm_up) == (0, False)
     assert (model.init, model.preprocessing, model.n_prototypes) == ("k-means++", "unit-norm", 1)
     model.fit(X[:60])
     norms = np.linalg.norm(model.cluster_centers_.reshape(4, -1), axis=1)
     np.testing.assert_allclose(norms, 1, atol=1e-5)
     assert {iteration.phase for iteration in model.history_.iterations} == {"all images"}
+
+
+@pytest.mark.parametrize("warp", ["affine", "tps"])
+def test_as_published_solves_every_pair_from_scratch_in_every_iteration(tiny_digits, warp):
+    # Algorithm 2 written out: each distance by a call of its own, which knows nothing of any other.
+    X = tiny_digits[0][:14].astype(float)
+    X /= np.linalg.norm(X, axis=(1, 2), keepdims=True)
+    options = {"warp": warp, "landmarks": 3, "smoothness": 0.0, "direction": "image-to-centroid"}
+    solver = Adam(0.001, 5, affine_steps=10, warm_starts=False)
+    centroids = X[:3]
+    for _ in range(3):
+        fits = [[align(x, mu, solver=solver, **options) for mu in centroids] for x in X]
+        labels = np.array([np.argmin([fit.cost for fit in row]) for row in fits])
+        warped = np.array([row[k].warped for row, k in zip(fits, labels, strict=True)])
+        centroids = np.array([warped[labels == k].mean(axis=0) for k in range(3)])
+        centroids /= np.linalg.norm(centroids, axis=(1, 2), keepdims=True)
+    model = DIKMeans.as_published(3, warp=warp, landmarks=3, max_iter=3, init=X[:3], solver=solver)
+    model.set_params(search__tol=0.0).fit(X)
+    assert model.n_iter_ == 3
+    np.testing.assert_allclose(model.cluster_centers_, centroids, atol=1e-4)
+    warm = clone(model).set_params(solver__warm_starts=True).fit(X)
+    assert np.abs(warm.cluster_centers_ - centroids).max() > 0.01
 
 
 def test_alignments_explain_the_assignment(fitted):

@@ -9,7 +9,7 @@ import pytest
 
 from dikmeans.kmeans.guidance import Guidance
 from dikmeans.kmeans.links import LinkError, Links
-from dikmeans.registration.measure import PairFits
+from dikmeans.registration.measure import PairFits, all_centroids
 
 
 def drawn_pairs(rng, n_images, most):
@@ -74,7 +74,8 @@ def test_linked_images_see_one_cluster_only_and_all_its_columns():
     costs = np.array([[5.0, 1.0, 2.0], [9.0, 6.0, 4.0], [0.0, 9.0, 9.0]])
     together = Guidance.build(2, {}, links=Links.build([(0, 1)], []))
     together = together._replace(columns=np.array([0, 0, 1]))
-    fits = PairFits(costs, np.zeros((3, 3, 2, 1)), np.zeros((3, 3)), np.zeros((3, 3)))
+    status = orientations = np.zeros((3, 3))
+    fits = PairFits(costs, np.zeros((3, 3, 2, 1)), status, orientations, all_centroids(3, 3))
     charged = together.charge(fits).costs  # 2 + 4 in cluster 1, 1 + 6 in cluster 0
     assert charged[:2].argmin(axis=1).tolist() == [2, 2]
     assert np.isinf(charged[:2, :2]).all()
@@ -83,7 +84,8 @@ def test_linked_images_see_one_cluster_only_and_all_its_columns():
 
 def test_what_a_cluster_costs_all_images_is_added_to_its_columns():
     guidance = Guidance.build(2, {1: 1}, of_clusters=np.array([0.5, 0.0]))
-    fits = PairFits(np.zeros((2, 2)), np.zeros((2, 2, 2, 1)), np.zeros((2, 2)), np.zeros((2, 2)))
+    costs = status = orientations = np.zeros((2, 2))
+    fits = PairFits(costs, np.zeros((2, 2, 2, 1)), status, orientations, all_centroids(2, 2))
     np.testing.assert_array_equal(guidance.charge(fits).costs, [[0.5, 0], [np.inf, 0]])
     part = guidance.take(np.array([0]))
     assert not len(part.numbers)

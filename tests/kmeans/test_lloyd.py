@@ -10,6 +10,7 @@ from dikmeans.images import scale_to_unit_norm
 from dikmeans.kmeans.lloyd import descend, lloyd, revive_empty
 from dikmeans.registration import Status
 from dikmeans.registration.batches import align_images
+from dikmeans.registration.descent import MAX_CANDIDATES
 from dikmeans.registration.measure import PairFits
 from tests.helpers import build_measure
 from tests.kmeans.problem import Problem
@@ -260,7 +261,9 @@ class TestPieces:
     def test_realign_touches_the_given_columns_only(self, problem_of):
         problem = problem_of()
         first = problem.assign(problem.images[[0, 11, 25]])
-        spoilt_fits = PairFits(*(np.full_like(a, 7) for a in problem.fits(first)))
+        fits = problem.fits(first)
+        spoilt_fits = PairFits(*(np.full_like(a, 7) for a in fits))
+        spoilt_fits = spoilt_fits._replace(centroids=fits.centroids)
         spoilt = replace(first, fits=(spoilt_fits,))
         renewed = problem.dataset.realign(problem.measure, spoilt, first.centroids, np.array([1]))
         assert np.all(problem.fits(renewed).costs[:, [0, 2]] == 7)
@@ -284,3 +287,45 @@ def test_real_digits_are_sorted_better_with_warps_than_without(images):
 
     assert purity("tps") >= 0.9
     assert purity("tps") >= purity("none")
+
+
+class TestManyCentroids:
+    """With many centroids an image keeps its candidates only."""
+
+    @pytest.fixture
+    def many(self, digits_by_class):
+        """Eighty digits as centroids, eighty others as images."""
+        pictures = scale_to_unit_norm(digits_by_class[:, :16].reshape(-1, 1, 28, 28))
+        return Problem.of(pictures[1::2], build_measure((28, 28))), pictures[::2].copy()
+
+    def test_candidates_are_few_ascending_and_nearly_always_include_the_nearest(self, many):
+        problem, centroids = many
+        fits = problem.fits(problem.assign(centroids))
+        assert fits.costs.shape == (80, MAX_CANDIDATES)
+        assert (np.diff(fits.centroids, axis=1) > 0).all()
+        whole = align_images(problem.measure, problem.images, problem.measure.bank(centroids))
+        best = whole.costs.min(axis=1)
+        assert fits.costs.min(axis=1).sum() <= 1.005 * best.sum()
+        assert (fits.labels == whole.labels).mean() >= 0.95
+
+    def test_an_iteration_keeps_the_candidates_and_lowers_the_inertia(self, many):
+        problem, centroids = many
+        first = problem.assign(centroids)
+        following = problem.assign(problem.dataset.move_centroids(problem.measure, first), first)
+        before, after = problem.fits(first), problem.fits(following)
+        np.testing.assert_array_equal(after.centroids, before.centroids)
+        assert following.inertia < first.inertia
+        assert following.sizes.sum() == 80
+
+    def test_a_new_centroid_becomes_a_candidate_where_it_is_among_the_cheapest(self, many):
+        problem, centroids = many
+        first = problem.assign(centroids)
+        renewed = centroids.copy()
+        renewed[7] = problem.images[3]
+        fits = problem.fits(problem.dataset.realign(problem.measure, first, renewed, np.array([7])))
+        assert fits.labels[3] == 7
+        assert fits.costs.shape == (80, MAX_CANDIDATES)
+        assert (np.diff(fits.centroids, axis=1) > 0).all()
+        before = problem.fits(first)
+        others = np.where(before.centroids == 7, np.inf, before.costs).min(axis=1)
+        assert (fits.costs.min(axis=1) <= others).all()

@@ -72,7 +72,7 @@ def test_with_one_prototype_nothing_is_divided(whole):
 def test_prototypes_fit_better_than_whole_clusters_and_leave_most_images_where_they_were(
     whole, divided
 ):
-    assert divided.inertia_ < 0.95 * whole.inertia_
+    assert divided.inertia_ < 0.96 * whole.inertia_
     assert clustering_accuracy(whole.labels_, divided.labels_) > 0.9
     # until the clusters are divided the two fits are one
     assert [i.inertia for i in divided.history_.iterations] == [

@@ -23,6 +23,7 @@ from dikmeans.monitoring.forecast import (
 )
 from dikmeans.monitoring.memory import estimate_memory, fits_bytes
 from dikmeans.preprocessing import UnitNorm
+from dikmeans.registration.descent import MAX_CANDIDATES
 from tests.helpers import quick
 
 
@@ -190,5 +191,9 @@ def test_memory_is_known_beforehand_within_a_factor_of_two(real_digits, paramete
     assert expected / 2 < measured < expected * 2
 
 
-def test_alignments_are_costs_parameters_and_status():
-    assert fits_bytes(60_000, 10, 16) == 60_000 * 10 * (8 + 2 * 16 * 4 + 1)
+def test_alignments_are_costs_parameters_status_orientation_and_centroid():
+    assert fits_bytes(60_000, 10, 16) == 60_000 * 10 * (8 + 2 * 16 * 4 + 1 + 1 + 4)
+
+
+def test_the_alignments_of_an_image_do_not_grow_with_hundreds_of_clusters():
+    assert fits_bytes(1, 1000, 16) == fits_bytes(1, MAX_CANDIDATES, 16)

@@ -15,7 +15,6 @@ from dikmeans.registration.objective import (
     evaluate_pairs,
     make_work,
     penalize,
-    project,
     unmoved_costs,
 )
 from dikmeans.registration.sampling import PADDING, make_sampler, pad
@@ -87,17 +86,17 @@ def a_delta(warp, seed=0, reach=0.1):
 
 def evaluate_one(problem, pairs, pair, delta):
     """Cost and gradient by the compiled loops, with scratch space full of rubbish."""
-    gradient, work = np.full(delta.shape, np.nan, np.float32), make_work(problem, pairs)
+    gradient, work = np.full(delta.size, np.nan, np.float32), make_work(problem, pairs)
     for scratch in (work.rows, work.columns, work.slopes, work.rendered):
         scratch[:] = np.nan
     work.cells[:], work.active[:] = 10**6, 10**6
-    cost, n_active = evaluate(problem, pairs, pair, delta, gradient, work)
-    complete(problem, n_active, gradient, work)
-    return cost, gradient
+    cost, n_active = evaluate(problem, pairs, pair, delta.ravel(), gradient, work)
+    complete(problem.sampler, n_active, gradient, work)
+    return cost, gradient.reshape(delta.shape)
 
 
 @pytest.mark.parametrize(("family", "shape"), CASES)
-def test_project_completes_the_gradient_with_phi_transposed_times_the_slopes(family, shape):
+def test_complete_adds_to_the_gradient_with_phi_transposed_times_the_slopes(family, shape):
     warp = make_warp(family, shape)
     sampler = make_sampler(warp, warp.grid)
     rng = np.random.default_rng(0)
@@ -105,15 +104,19 @@ def test_project_completes_the_gradient_with_phi_transposed_times_the_slopes(fam
     slopes[:, : warp.grid.n_pixels] = rng.normal(size=(2, warp.grid.n_pixels))
     pull = rng.normal(size=(2, warp.n_basis)).astype(np.float32)
     # slopes of other blocks do not count
+    work = make_work(Problem(sampler, pull, pull), a_problem(family, shape)[2])
     active = np.arange(0, len(sampler.block_weight), 2 * N_LANES)
+    work.slopes[:], work.active[: len(active)] = slopes, active
     counted = slopes.astype(float).reshape(2, -1, N_LANES)
     counted[:, 1::2] = 0
     in_order = np.empty((2, warp.grid.n_pixels))
     in_order[:, sampler.order] = counted.reshape(2, -1)[:, : warp.grid.n_pixels]
     expected = 2 * (pull + in_order @ sampler.phi.astype(float).T * sampler.scale[:, None])
-    gradient = pull.copy()
-    project(sampler, slopes, active, gradient)
-    np.testing.assert_allclose(gradient, expected, atol=1e-5 * np.abs(expected).max() + 1e-6)
+    gradient = pull.ravel()
+    complete(sampler, len(active), gradient, work)
+    np.testing.assert_allclose(
+        gradient, expected.ravel(), atol=1e-5 * np.abs(expected).max() + 1e-6
+    )
 
 
 @pytest.mark.parametrize("matched", [False, True])
@@ -122,8 +125,8 @@ def test_an_even_ground_leaves_nothing_to_project(matched):
     dotted = np.full((3, 1, 28, 28), 0.3)
     dotted[:, :, 5, 9] = 1
     pairs = pairs._replace(templates=pad(dotted, "edge"))
-    work, gradient = make_work(problem, pairs), np.zeros((2, 16), np.float32)
-    _, n_active = evaluate(problem, pairs, 0, np.zeros((2, 16), np.float32), gradient, work)
+    work, gradient = make_work(problem, pairs), np.zeros(32, np.float32)
+    _, n_active = evaluate(problem, pairs, 0, np.zeros(32, np.float32), gradient, work)
     # the dot, its neighbors to the left and above, and the blocks of 4 x 4 that they lie in
     assert n_active == 1
     assert set(problem.sampler.order[work.active[0] :][:N_LANES]) >= {5 * 28 + 9, 4 * 28 + 8}
@@ -134,10 +137,10 @@ def test_penalize_returns_the_quadratic_form_and_half_its_gradient(seed, n_basis
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(2 * n_basis, 2 * n_basis))
     penalty = (root @ root.T).astype(np.float32)
-    delta = rng.normal(size=(2, n_basis)).astype(np.float32)
+    delta = rng.normal(size=2 * n_basis).astype(np.float32)
     pull = np.full_like(delta, np.nan)
     cost = penalize(penalty, delta, pull)
-    exact = (penalty.astype(float) @ delta.ravel()).reshape(delta.shape)
+    exact = penalty.astype(float) @ delta
     assert cost == pytest.approx((exact * delta).sum(), rel=1e-4, abs=1e-4)
     np.testing.assert_allclose(pull, exact, rtol=1e-4, atol=1e-2)
 

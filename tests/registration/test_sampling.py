@@ -56,7 +56,7 @@ def located(sampler, delta):
     """Cells and fractions of all pixels by the compiled loop, row by row."""
     n_places = len(sampler.block_weight)
     cells, fractions = np.empty(n_places, np.uint32), np.empty((2, n_places), np.float32)
-    locate(sampler, delta, cells, *fractions)
+    locate(sampler, delta.ravel(), cells, *fractions)
     n_pixels, order = len(sampler.order), sampler.order
     in_order = np.empty(n_pixels, np.uint32), np.empty((2, n_pixels), np.float32)
     in_order[0][order], in_order[1][:, order] = cells[:n_pixels], fractions[:, :n_pixels]

@@ -117,6 +117,7 @@ def test_results_do_not_depend_on_company_order_batches_or_threads(make, images,
     shuffled = measure.align(images[order], bank)
     alone = measure.align(images[3:4], bank)
     one_centroid = measure.align(images, measure.bank(centroids[1:2]))
+    one_centroid = one_centroid._replace(centroids=one_centroid.centroids + 1)
     for all_of_it, some, single, column in zip(
         together, shuffled, alone, one_centroid, strict=True
     ):
@@ -210,7 +211,7 @@ def test_a_bank_made_for_warm_starts_gives_the_same_warm_starts(make, images, ce
     measure = make()
     start = some_warps(measure, 12, 3)
     slim, whole = (measure.bank(centroids, warm=warm) for warm in (True, False))
-    assert len(slim.levels) < len(whole.levels)
+    assert len(slim.compared) < len(whole.compared)
     for found, expected in zip(
         measure.align(images, slim, start=start),
         measure.align(images, whole, start=start),
@@ -304,8 +305,9 @@ class TestAdam:
         start = np.random.default_rng(1).normal(scale=0.05, size=(9, 2, n_basis)).astype(np.float32)
         deltas, costs, status = start.copy(), np.empty(9, np.float32), np.empty(9, np.int8)
         solver = Adam(learning_rate=rate)
+        stage = Stage(0, False, steps)
         solver.minimize(
-            problem, pairs, np.empty((3, 0, 0), np.float32), steps, deltas, costs, status
+            problem, pairs, np.empty((3, 0, 0), np.float32), stage, deltas, costs, status
         )
         for i in range(9):
             best, place = reference.adam(problem, pairs, i, start[i], rate, steps)
@@ -322,13 +324,19 @@ class TestAdam:
         )
         before = evaluate_pairs(problem, pairs, deltas)
         solver = Adam(learning_rate=100.0)
-        solver.minimize(problem, pairs, np.empty((3, 0, 0), np.float32), 1, deltas, costs, status)
+        none, stage = np.empty((3, 0, 0), np.float32), Stage(0, False, 1)
+        solver.minimize(problem, pairs, none, stage, deltas, costs, status)
         np.testing.assert_allclose(costs, before, rtol=1e-6)
         assert not deltas.any()
 
     def test_it_starts_with_the_affine_map_on_low_pass_pictures(self):
-        assert Adam(steps=7).cold_stages(3) == (Stage(1, True, 7), Stage(0, False, 7))
-        assert Adam(steps=7).warm_stages() == (Stage(0, False, 7),)
+        solver = Adam(0.001, steps=7, affine_learning_rate=0.05, affine_steps=9)
+        affine, sharp, whole = solver.cold_stages(3)
+        assert affine == Stage(1, True, 9)
+        assert (sharp.level, sharp.affine, sharp.evaluations, sharp.prune) == (0, False, 0, np.inf)
+        assert (whole.level, whole.affine, whole.evaluations) == (0, False, 7)
+        assert solver.warm_stages() == (Stage(0, False, 7),)
+        assert [solver.rate(stage) for stage in (affine, whole)] == [0.05, 0.001]
 
 
 class TestQuasiNewton:

@@ -5,6 +5,7 @@ import pytest
 from scipy import ndimage
 
 from dikmeans.registration.grid import Grid
+from dikmeans.registration.pyramid import build_pyramid
 from dikmeans.registration.sampling import PADDING
 from dikmeans.registration.solvers import Adam, Status
 from dikmeans.registration.starts import best_poses, inverse_maps, lattice_of_poses
@@ -58,7 +59,8 @@ def test_the_cost_of_a_pose_is_the_cost_of_its_affine_map(digits, direction):
     measure = build_measure((32, 32), direction=direction, smoothness=0.3)
     bank = measure.bank(digits)
     level = measure.cold_level
-    coarse, gains = bank.levels[level], 1 / (digits**2).sum(axis=(1, 2, 3))
+    coarse = build_pyramid(digits, measure.grids, measure.border)[level]
+    gains = 1 / (digits**2).sum(axis=(1, 2, 3))
     poses, costs = best_poses(bank.starts, coarse.reshape(6, -1), gains.astype(np.float32))
     if direction == "image-to-centroid":  # what an image shows best is itself
         assert (poses.diagonal() == poses[0, 0]).all()

@@ -187,7 +187,8 @@ class LocalFit:
         As in `Shard`, in the precision of the measure; outliers have weight zero.
     labels : int array of shape (n,)
         The nearest centroid of each image.
-    costs : array of shape (n, K)
+    costs : array of shape (n, M)
+        To all centroids, or to the candidates of each image.
     own_costs : array of shape (n,)
         Cost of each image to its nearest centroid.
     own_deltas : array of shape (n, 2, n_basis)
@@ -454,6 +455,17 @@ class Dataset(AbstractContextManager["Dataset"]):
     def fit_of(self, clustering: Clustering) -> PairFits:
         """The alignments of a data set in memory."""
         return _fits(self.workers.fetch(clustering.fits)[0])
+
+    def costs_of(self, clustering: Clustering, numbers: IntArray) -> FloatArray:
+        """Costs (n, K) of some images of a data set in memory to all centroids.
+
+        A centroid that is no candidate of an image costs as much as the costliest that is.
+        """
+        fits = self.fit_of(clustering)
+        known, columns = fits.costs[numbers], fits.centroids[numbers]
+        costs = np.repeat(known.max(axis=1, keepdims=True), len(clustering.centroids), axis=1)
+        np.put_along_axis(costs, columns.astype(np.int64), known, axis=1)
+        return costs
 
     def local_fit(self, measure: Measure, clustering: Clustering) -> LocalFit:
         """A clustering of a data set in memory, as arrays."""

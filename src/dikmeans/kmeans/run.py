@@ -391,7 +391,7 @@ class Run:
         """The cluster of each class."""
         labels = self._sample_labels if phase.on_sample else self._labels
         assert labels is not None
-        return labels.match(images.fit_of(clustering).costs[labels.numbers])
+        return labels.match(images.costs_of(clustering, labels.numbers))
 
     def _guided(self, on_sample: bool, state: RunState) -> Dataset:
         """The images of a phase, labeled ones kept in the clusters of their classes."""

@@ -31,12 +31,14 @@ from dikmeans.kmeans.centroid_update import Members, Sums, gather_sums, weight_p
 from dikmeans.kmeans.guidance import REJECTED, Guidance
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix
+from dikmeans.registration.descent import MAX_CANDIDATES
 from dikmeans.registration.measure import Bank, Measure, PairFits
 from dikmeans.registration.result import cluster_costs
 
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
 # scratch (judged after every stage) and from a warm start (judged on the sharp pictures).
 PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
+FEW_CENTROIDS = 4
 
 FITS_FORMAT, OWN_FORMAT, FITS_VERSION = "dikmeans-fits", "dikmeans-own-fits", 2
 _FITS_TYPES = {
@@ -44,6 +46,7 @@ _FITS_TYPES = {
     "deltas": np.float32,
     "status": np.int8,
     "orientations": np.int8,
+    "centroids": np.int32,
 }
 
 
@@ -180,9 +183,9 @@ class Assignment(NamedTuple):
         Cost of the alignment with it.
     margins : array of shape (N,)
         How much more the second-best cluster costs: near 0 the image might as well be there. NaN
-        if there is only one cluster. A hopeless second choice is not aligned to the end, so large
-        margins are upper bounds. Negative where another cluster costs less than the one that a
-        person has chosen.
+        if there is only one cluster, or no other comes near. A hopeless second choice is not
+        aligned to the end, so large margins are upper bounds. Negative where another cluster costs
+        less than the one that a person has chosen.
     orientations : int8 array of shape (N,)
         Number, among `orientation_matrices`, of the orientation that each image is compared in: 0
         if all are upright. See `dikmeans.registration.orientation`.
@@ -233,28 +236,34 @@ def assign(
     before: PairFits | None,
     n_jobs: int | None,
 ) -> PairFits:
-    """Align all images with all centroids: from the identity, or from the warps in `before`."""
-    images, bank = (
-        shard.cast(measure.dtype).images,
-        measure.bank(centroids, warm=before is not None),
-    )
-    fits = align_images(
-        measure,
-        images,
-        bank,
-        start=None if before is None else before.deltas,
-        orientations=None if before is None else before.orientations,
-        keep=None if before is None else before.costs.argmin(axis=1),
-        # surcharges are no part of what the measure knows
-        known=None if before is None or shard.guidance is not None else before.costs,
-        prune=PRUNE_COLD if before is None else PRUNE_WARM,
-        n_jobs=n_jobs,
-    )
-    if shard.guidance is None:
-        return fits
+    """Align all images with all centroids: from scratch, or from the warps in `before`.
+
+    With many centroids each image keeps its candidates only, unless there is guidance.
+    """
+    if not measure.warm_starts:
+        before = None
+    images, guidance = shard.cast(measure.dtype).images, shard.guidance
+    bank = measure.bank(centroids, warm=before is not None)
     if before is None:
-        fits = _without_pruning(fits, measure, images, bank, shard.guidance.numbers, n_jobs)
-    return shard.guidance.charge(fits)
+        narrow = guidance is None
+        fits = align_images(measure, images, bank, prune=PRUNE_COLD, narrow=narrow, n_jobs=n_jobs)
+        if guidance is not None:
+            fits = _without_pruning(fits, measure, images, bank, guidance.numbers, n_jobs)
+    else:
+        fits = align_images(
+            measure,
+            images,
+            bank,
+            start=before.deltas,
+            orientations=before.orientations,
+            keep=before.costs.argmin(axis=1),
+            # surcharges are no part of what the measure knows
+            known=before.costs if guidance is None else None,
+            centroids=before.centroids,
+            prune=PRUNE_WARM,
+            n_jobs=n_jobs,
+        )
+    return fits if guidance is None else guidance.charge(fits)
 
 
 def _without_pruning(
@@ -283,11 +292,18 @@ def realign(
     n_jobs: int | None,
 ) -> PairFits:
     """Align all images from the identity with the centroids `columns`; keep the other pairs."""
-    bank = measure.bank(centroids[columns], columns=columns)
-    fresh = align_images(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
-    merged = before._replace(**{name: array.copy() for name, array in before._asdict().items()})
-    for target, replacement in zip(merged, fresh, strict=True):
-        target[:, columns] = replacement
+    bank, is_few = measure.bank(centroids[columns], columns=columns), len(columns) <= FEW_CENTROIDS
+    fresh = align_images(
+        measure,
+        shard.cast(measure.dtype).images,
+        bank,
+        # new centroids are compared with each other only: if they are few, none is hopeless
+        prune=np.inf if is_few else PRUNE_COLD,
+        narrow=not is_few and shard.guidance is None,
+        n_jobs=n_jobs,
+    )
+    fresh = fresh._replace(centroids=columns.astype(np.int32)[fresh.centroids])
+    merged = before.replaced(fresh, columns)
     return merged if shard.guidance is None else shard.guidance.charge(merged, columns)
 
 
@@ -328,8 +344,8 @@ def _report(
     n_jobs: int | None,
 ) -> tuple[OwnFits, Report]:
     own = own_fits(fits)
-    labels_before = None if before is None else before.costs.argmin(axis=1)
-    summary = summarize(shard, own, labels_before, fits.costs.shape[1], demand.cutoff)
+    labels_before = None if before is None else before.labels
+    summary = summarize(shard, own, labels_before, len(centroids), demand.cutoff)
     sums = None
     if demand.with_sums:
         # in double precision, as the update asks for its first pass
@@ -339,9 +355,8 @@ def _report(
 
 def own_fits(fits: PairFits) -> OwnFits:
     """The alignment of each image with its nearest centroid."""
-    labels = fits.costs.argmin(axis=1)
-    pairs = np.arange(len(labels)), labels
-    return OwnFits(labels, fits.costs[pairs], fits.deltas[pairs], fits.orientations[pairs])
+    pairs = fits.nearest
+    return OwnFits(fits.labels, fits.costs[pairs], fits.deltas[pairs], fits.orientations[pairs])
 
 
 def gather(
@@ -407,19 +422,19 @@ def evaluate(
     """Assign images to fixed prototypes from a cold start, as `predict` does."""
     images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
     guidance = shard.guidance
-    toll = 0.0 if of_clusters is None else of_clusters[clusters]
+    tolls = np.zeros(len(clusters)) if of_clusters is None else of_clusters[clusters]
 
     def assign_batch(part: slice) -> Assignment:
-        fits = measure.align(images[part], bank, prune=PRUNE_COLD)
-        return _nearest(fits, fits.costs + toll, 0.0, clusters, keep_warps)
+        fits = measure.align(images[part], bank, prune=PRUNE_COLD, narrow=True)
+        return _nearest(fits, tolls, 0.0, clusters, keep_warps)
 
     assigned = Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
     if guidance is not None and len(guidance.numbers):
         # no pair of theirs is given up as hopeless: where they should be may be just that
         fits = align_images(measure, images[guidance.numbers], bank, n_jobs=n_jobs)
         own = guidance.surcharges[:, clusters]
-        own = own + guidance.linked(fits.costs + toll + own, clusters)
-        placed = _nearest(fits, fits.costs + toll, own, clusters, keep_warps)
+        own = own + guidance.linked(fits.costs + tolls + own, clusters)
+        placed = _nearest(fits, tolls, own, clusters, keep_warps)
         columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
         for column, replacement in columns:
             if column is not None:
@@ -429,23 +444,21 @@ def evaluate(
 
 def _nearest(
     fits: PairFits,
-    costs: FloatArray,
+    tolls: FloatArray,
     surcharges: FloatArray | float,
     clusters: IntArray,
     keep_warps: bool,
 ) -> Assignment:
-    """The nearest prototypes by `costs` and surcharges, which do not count in the margins."""
+    """The nearest prototypes by cost, toll and surcharge, which does not count in the margins."""
+    costs, cluster_of = fits.costs + tolls[fits.centroids], clusters[fits.centroids]
     nearest = (costs + surcharges).argmin(axis=1)
     pairs = np.arange(len(costs)), nearest
-    elsewhere = cluster_costs(costs, clusters).copy()
-    if elsewhere.shape[1] == 1:
-        margins = np.full(len(costs), np.nan)
-    else:
-        elsewhere[pairs[0], clusters[nearest]] = np.inf
-        margins = elsewhere.min(axis=1) - costs[pairs]
+    labels = cluster_of[pairs]
+    elsewhere = np.where(cluster_of == labels[:, None], np.inf, costs).min(axis=1)
+    margins = np.where(np.isfinite(elsewhere), elsewhere - costs[pairs], np.nan)
     return Assignment(
-        clusters[nearest].astype(np.int32),
-        nearest.astype(np.int32),
+        labels.astype(np.int32),
+        fits.centroids[pairs].astype(np.int32),
         fits.costs[pairs],
         margins,
         fits.orientations[pairs],
@@ -543,11 +556,15 @@ def read_fits(path: Path, shape: tuple[int, int] | None = None) -> PairFits:
         The file is damaged, or holds something else.
     """
     _, tensors = read_tensor_file(path, FITS_FORMAT, FITS_VERSION, "state of a fit")
-    expected = tensors["costs"].shape[:2] if shape is None and "costs" in tensors else shape
-    if set(tensors) != set(_FITS_TYPES) or any(
-        tensors[field].shape[:2] != expected or tensors[field].dtype != kind
-        for field, kind in _FITS_TYPES.items()
-    ):
-        wanted = "" if shape is None else f" of {shape[0]} images with {shape[1]} centroids"
-        raise TensorFileError(path, f"it does not hold the alignments{wanted}")
-    return PairFits(**tensors)
+    if set(tensors) == set(_FITS_TYPES):
+        n_columns = tensors["costs"].shape[1]
+        n, k = (len(tensors["costs"]), n_columns) if shape is None else shape
+        is_whole = n_columns in (k, min(k, MAX_CANDIDATES)) and all(
+            tensor.shape[:2] == (n, n_columns) and tensor.dtype == _FITS_TYPES[field]
+            for field, tensor in tensors.items()
+        )
+        numbers = tensors["centroids"]
+        if is_whole and (shape is None or ((numbers >= 0) & (numbers < k)).all()):
+            return PairFits(**tensors)
+    wanted = "" if shape is None else f" of {shape[0]} images with {shape[1]} centroids"
+    raise TensorFileError(path, f"it does not hold the alignments{wanted}")

@@ -9,6 +9,7 @@ import numpy as np
 from dikmeans._typing import ImageShape
 from dikmeans.kmeans.prototypes import prototype_rule
 from dikmeans.preprocessing.base import MAX_LEARNING_PICTURES
+from dikmeans.registration.descent import MAX_CANDIDATES
 from dikmeans.registration.pyramid import pyramid_grids
 from dikmeans.registration.specification import Landmarks
 from dikmeans.registration.warps import WarpName, make_warp
@@ -26,11 +27,13 @@ COPIES_OF_ASSIGNMENT, ASSIGNMENT_BYTES = 3, 2 * _SINGLE + 2 * _DOUBLE
 
 
 def fits_bytes(n_images: int, n_clusters: int, n_basis: int) -> int:
-    r"""Memory of the alignments of all pairs: costs, parameters and status.
+    r"""Memory of the alignments of images: costs, parameters, status, orientation, centroid.
 
-    :math:`N K (8 + 2 l \cdot 4 + 1)` bytes with `l` basis functions of the warp.
+    :math:`N M (8 + 2 l \cdot 4 + 6)` bytes with `l` basis functions of the warp, where M is the
+    number of clusters, or of candidates if that is less.
     """
-    return n_images * n_clusters * (_DOUBLE + 2 * n_basis * _SINGLE + _BYTE)
+    n_pairs = n_images * min(n_clusters, MAX_CANDIDATES)
+    return n_pairs * (_DOUBLE + 2 * n_basis * _SINGLE + 2 * _BYTE + _SINGLE)
 
 
 # Poses of the lattice of starts.
@@ -77,9 +80,9 @@ def estimate_memory(
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, sample_size=4000) / 1e6)
-    685
+    694
     >>> round(estimate_memory(10_000_000, (28, 28), 10, sample_size=4000, streamed=True) / 1e6)
-    867
+    869
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis

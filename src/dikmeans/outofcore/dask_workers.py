@@ -68,7 +68,7 @@ class ClusterError(DikmeansError, RuntimeError):
     def __init__(self, reason: str):
         self.reason = reason
         super().__init__(
-            f"The Dask cluster was lost during the fit: {reason.rstrip('. ')}. Start it again, "
+            f"The Dask cluster was lost during the fit: {reason}. Start it again, "
             "connect a new client and call fit again: with the same `checkpoint` it continues "
             "after the last iteration that ended, without one it begins anew."
         )
@@ -308,9 +308,16 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (CancelledError, ClosedClientError, CommClosedError) as error:
-        raise ClusterError(f"the connection to its scheduler broke ({error})") from error
+        raise ClusterError(
+            f"the connection to its scheduler broke ({_first_line(error)})"
+        ) from error
     except (KilledWorker, NoValidWorkerError, NoWorkerError) as error:
-        raise ClusterError(str(error)) from error
+        raise ClusterError(_first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    """What Dask says, without its hints: they are for whoever calls it directly."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")
 
 
 def _scratch_beside(path: Path) -> Scratch:

@@ -38,7 +38,9 @@ def align_images(
     orientations: IntArray | None = None,
     keep: IntArray | None = None,
     known: FloatArray | None = None,
+    centroids: IntArray | None = None,
     prune: float = np.inf,
+    narrow: bool = False,
     n_jobs: int | None = None,
 ) -> PairFits:
     """`Measure.align` for many images (n, C, rows, columns)."""
@@ -51,7 +53,9 @@ def align_images(
             orientations=None if orientations is None else orientations[part],
             keep=None if keep is None else keep[part],
             known=None if known is None else known[part],
+            centroids=None if centroids is None else centroids[part],
             prune=prune,
+            narrow=narrow,
         )
 
     fits = run_threads(align, *batches_for(measure, images, n_jobs))

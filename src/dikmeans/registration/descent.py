@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dikmeans._typing import FloatArray, IntArray
-from dikmeans.registration.measure import PairFits
+from dikmeans.registration.measure import PairFits, all_centroids
 from dikmeans.registration.objective import Pairs, Problem, unmoved_costs
-from dikmeans.registration.pyramid import build_pyramid
 from dikmeans.registration.sampling import PADDING, pad
 from dikmeans.registration.solvers import Stage, Status
 from dikmeans.registration.starts import StartBank, best_poses
@@ -39,12 +38,35 @@ StageKey = tuple[int, bool]
 PROMISING, CLEARLY_BETTER = 1.5, 0.8
 # Orientations of a pair that are refined.
 N_REFINED_ORIENTATIONS = 3
-# Where hopeless pairs are given up, at most so many pairs of an image take part in the affine
-# stage, in the first one with the whole warp, and in those after it. It tells with many centroids.
-MAX_PAIRS = (64, 24, 16)
+# With many centroids, so many pairs of an image take part in the affine stage: those with the best
+# poses. So many of them go further, and are its candidates from then on.
+MAX_AFFINE, MAX_CANDIDATES = 128, 48
 # On the sharp pictures a pair is refined as long as it promises a cost below this multiple of what
 # the best pair of its image has reached. Low-pass pictures do not tell that exactly.
-CLOSE = 1.1
+CLOSE = 1.5
+
+
+class Compared(NamedTuple):
+    """Pictures of one pyramid level as `Pairs` has them: padded if they are warped.
+
+    Attributes
+    ----------
+    pictures : float32 array of shape (n, C, pixels)
+    norms : float32 array of shape (n, C)
+        Empty unless light and contrast are solved for.
+    """
+
+    pictures: FloatArray
+    norms: FloatArray
+
+
+def compared(measure: WarpedMeasure, pictures: FloatArray, *, is_image: bool) -> Compared:
+    """Images or centroids (n, C, rows, columns) of one level, ready to be made pairs of."""
+    is_warped = is_image == (measure.direction == "image-to-centroid")
+    level, norms = measure.intensity.level(pictures)
+    if is_warped:
+        return Compared(pad(level, measure.border), norms)
+    return Compared(np.ascontiguousarray(level.reshape(*level.shape[:2], -1)), norms)
 
 
 @dataclass(frozen=True)
@@ -52,7 +74,7 @@ class CentroidBank:
     """Centroids as the solver needs them: on the levels, with the curvature, of coming stages."""
 
     pictures: FloatArray
-    levels: tuple[FloatArray, ...]
+    compared: tuple[Compared, ...]
     problems: dict[StageKey, Problem]
     curvatures: dict[StageKey, FloatArray]
     starts: StartBank | None
@@ -78,6 +100,20 @@ class Start(NamedTuple):
     share: float
 
 
+class Poses(NamedTuple):
+    """The best pose of each pair in each orientation.
+
+    Attributes
+    ----------
+    numbers : int array of shape (n_pairs, n_orientations)
+        Among those of the `StartBank`.
+    costs : float32 array of shape (n_pairs, n_orientations)
+    """
+
+    numbers: IntArray
+    costs: FloatArray
+
+
 class Descent:
     """All pairs of some images with all centroids of a bank.
 
@@ -92,11 +128,13 @@ class Descent:
         bank: CentroidBank,
         start: FloatArray | None,
         orientations: IntArray | None = None,
+        centroids: IntArray | None = None,
     ):
         self._measure, self._images, self._bank = measure, images, bank
         self._energies = measure.intensity.energies(images)
-        self._shape = len(images), len(bank.pictures)
-        n_pairs = len(images) * len(bank.pictures)
+        everyone = all_centroids(len(images), len(bank.pictures))
+        self._centroids = everyone if centroids is None else centroids
+        n_pairs = self._centroids.size
         if start is None:
             self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
         else:
@@ -106,21 +144,49 @@ class Descent:
         self._costs = np.full(n_pairs, np.inf, np.float32)
         self._status = np.full(n_pairs, Status.PRUNED, np.int8)
 
-    def run_cold(self, stages: tuple[Stage, ...], prune: float) -> None:
-        """Coarse to fine; pairs that are hopeless after a stage take no part in those after it."""
-        levels = build_pyramid(self._images, self._measure.grids, self._measure.border)
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Images, and pairs of each."""
+        n_images, n_pairs = self._centroids.shape
+        return n_images, n_pairs
+
+    def run_cold(self, stages: tuple[Stage, ...], prune: float, narrow: bool) -> None:
+        """Coarse to fine; pairs that are hopeless after a stage take no part in those after it.
+
+        With `narrow` only the candidates of each image remain.
+        """
+        levels = self._measure.pyramid(self._images, self._measure.grids)
         active: IntArray = np.arange(len(self._costs))
-        for number, stage in enumerate(stages):
-            if number:
-                most = MAX_PAIRS[min(number, len(MAX_PAIRS) - 1)]
-                active = active[self._status[active] != Status.PRUNED]
-                active = self._near_best(self._costs, active, prune, most)
+        for stage in stages:
+            images = levels[stage.level]
             if stage.affine:
-                self._run_affine(stage, levels[stage.level], prune)
-            else:
-                pairs = self._pairs(levels[stage.level], stage.level)
-                self._run(stage, pairs, active, self._costs, prune)
+                self._run_affine(stage, images, self._poses(images, narrow), prune)
+                active = np.flatnonzero(self._status != Status.PRUNED)
+                continue
+            factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
+            if narrow and np.isfinite(factor):
+                self._narrow(self._costs, MAX_CANDIDATES)
+                active, narrow = np.arange(len(self._costs)), False
+            active = active[self._status[active] != Status.PRUNED]
+            active = self._near_best(self._costs, active, factor)
+            self._run(stage, self._pairs(images, stage.level), active, self._costs, prune)
         self._active, self._sharp = active, self._pairs(self._images, 0)
+
+    def _narrow(self, costs: FloatArray, most: int) -> IntArray:
+        """Keep the pairs of each image that cost least; returns their numbers among those before.
+
+        An image has `most` pairs then, or all that there are.
+        """
+        n, m = self._shape
+        chosen = np.tile(np.arange(m), (n, 1))
+        if most < m:
+            ranked = np.argpartition(costs.reshape(n, m), most - 1, axis=1)
+            chosen = np.sort(ranked[:, :most], axis=1)
+        kept: IntArray = (m * np.arange(n)[:, None] + chosen).ravel()
+        self._centroids = np.take_along_axis(self._centroids, chosen, axis=1)
+        self._deltas, self._costs = self._deltas[kept], self._costs[kept]
+        self._status, self._orientations = self._status[kept], self._orientations[kept]
+        return kept
 
     def retry_from_identity(self, stages: tuple[Stage, ...]) -> None:
         """Start again where coarse stages led astray; then cost the pruned pairs as they are.
@@ -173,7 +239,7 @@ class Descent:
         status, orientations = (
             array.reshape(self._shape) for array in (self._status, self._orientations)
         )
-        return PairFits(costs, deltas, status, orientations)
+        return PairFits(costs, deltas, status, orientations, self._centroids)
 
     # -- stages --------------------------------------------------------------------------------
 
@@ -192,16 +258,18 @@ class Descent:
             self._bank.problems[key],
             pairs.subset(active),
             self._bank.curvatures[key],
-            stage.evaluations,
+            stage,
             self._deltas[active],
             prune if stage.level or not np.isfinite(prune) else CLOSE,
         )
 
-    def _run_affine(self, stage: Stage, images: FloatArray, prune: float) -> None:
+    def _run_affine(
+        self, stage: Stage, images: FloatArray, poses: Poses | None, prune: float
+    ) -> None:
         """The affine stage, from one start of the pairs after the other; the best is kept."""
         key = (stage.level, True)
         problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
-        for start in self._starts(images, problem.n_basis, prune):
+        for start in self._starts(poses, problem.n_basis, prune):
             if not len(start.pairs):
                 continue
             before = self._orientations
@@ -209,7 +277,7 @@ class Descent:
             self._orientations[start.pairs] = start.orientations
             pairs = self._pairs(images, stage.level).subset(start.pairs)
             reached, costs, status = self._measure.minimize(
-                problem, pairs, curvature, stage.evaluations, start.deltas.copy()
+                problem, pairs, curvature, stage, start.deltas.copy()
             )
             better = costs < start.share * self._costs[start.pairs]
             rows, worse = start.pairs[better], start.pairs[~better]
@@ -217,51 +285,53 @@ class Descent:
             self._costs[rows], self._status[rows] = costs[better], status[better]
             self._orientations[worse] = before[worse]
 
-    def _starts(self, images: FloatArray, n_basis: int, prune: float) -> Iterator[Start]:
+    def _poses(self, images: FloatArray, narrow: bool) -> Poses | None:
+        """The best pose of every pair in every orientation; None if poses are not tried.
+
+        With `narrow` those pairs of each image remain that have the best ones.
+        """
+        if self._bank.starts is None:
+            return None
+        n, k = self._shape
+        n_orientations = len(self._measure.orientations)
+        which = np.repeat(np.arange(n), n_orientations)
+        orientations = np.tile(np.arange(n_orientations), n)
+        oriented = self._measure.orient_level(images, which, orientations, self._measure.cold_level)
+        numbers, costs = best_poses(
+            self._bank.starts, oriented.reshape(len(oriented), -1), self._gains[which]
+        )
+        by_image, by_pair = (n, n_orientations, k), (n * k, n_orientations)
+        poses = Poses(
+            np.swapaxes(numbers.reshape(by_image), 1, 2).reshape(by_pair),
+            np.swapaxes(costs.reshape(by_image), 1, 2).reshape(by_pair),
+        )
+        if not narrow:
+            return poses
+        kept = self._narrow(poses.costs.min(axis=1), MAX_AFFINE)
+        return Poses(poses.numbers[kept], poses.costs[kept])
+
+    def _starts(self, poses: Poses | None, n_basis: int, prune: float) -> Iterator[Start]:
         """Where the pairs start from that are not hopeless in any pose, and where some again."""
         everyone = np.arange(len(self._costs))
-        if len(self._measure.orientations) > 1:
-            yield from self._oriented_starts(images, prune)
-            return
         upright = np.zeros(len(everyone), np.int8)
         unmoved = np.zeros((len(everyone), 2, n_basis), np.float32)
-        if self._bank.starts is None:
+        if poses is None or self._bank.starts is None:
             yield Start(everyone, upright, unmoved, 1.0)
             return
-        poses, pose_costs = self._best_poses(images, self._gains)
-        deltas, costs = self._bank.starts.deltas[poses.ravel()], pose_costs.ravel()
-        self._deltas[:] = self._embedded(deltas)
-        first = self._near_best(costs, everyone, PROMISING * prune, MAX_PAIRS[0])
+        ranking = np.argsort(poses.costs, axis=1, kind="stable")[:, :N_REFINED_ORIENTATIONS].T
+        deltas = [self._bank.starts.deltas[poses.numbers[everyone, rank]] for rank in ranking]
+        costs = poses.costs.min(axis=1)
+        self._deltas[:], self._orientations[:] = self._embedded(deltas[0]), ranking[0]
+        first = self._near_best(costs, everyone, PROMISING * prune)
+        if len(self._measure.orientations) > 1:
+            for rank, start in zip(ranking, deltas, strict=True):
+                yield Start(first, rank[first].astype(np.int8), start[first], 1.0)
+            return
         yield Start(first, upright[first], unmoved[first], 1.0)
         limits = np.minimum(self._costs, self._limits(self._costs, first, prune))
-        is_moved = deltas.any(axis=(1, 2))
+        is_moved = deltas[0].any(axis=(1, 2))
         again = first[is_moved[first] & (costs[first] < PROMISING * limits[first])]
-        yield Start(again, upright[again], deltas[again], CLEARLY_BETTER)
-
-    def _oriented_starts(self, images: FloatArray, prune: float) -> Iterator[Start]:
-        """The best poses of each pair's most promising orientations."""
-        assert self._bank.starts is not None
-        n_orientations = len(self._measure.orientations)
-        which = np.repeat(np.arange(len(images)), n_orientations)
-        orientations = np.tile(np.arange(n_orientations), len(images))
-        oriented = self._measure.orient_level(images, which, orientations, self._measure.cold_level)
-        by_orientation = len(images), n_orientations, len(self._bank.pictures)
-        poses, costs = (
-            np.swapaxes(array.reshape(by_orientation), 1, 2).reshape(-1, n_orientations)
-            for array in self._best_poses(oriented, self._gains[which])
-        )
-        ranking = np.argsort(costs, axis=1, kind="stable")[:, :N_REFINED_ORIENTATIONS].T
-        everyone = np.arange(len(costs))
-        deltas = [self._bank.starts.deltas[poses[everyone, rank]] for rank in ranking]
-        self._deltas[:], self._orientations[:] = self._embedded(deltas[0]), ranking[0]
-        chosen = self._near_best(costs.min(axis=1), everyone, PROMISING * prune, MAX_PAIRS[0])
-        for rank in range(N_REFINED_ORIENTATIONS):
-            orientations = ranking[rank, chosen].astype(np.int8)
-            yield Start(chosen, orientations, deltas[rank][chosen], 1.0)
-
-    def _best_poses(self, images: FloatArray, gains: FloatArray) -> tuple[IntArray, FloatArray]:
-        assert self._bank.starts is not None
-        return best_poses(self._bank.starts, images.reshape(len(images), -1), gains)
+        yield Start(again, upright[again], deltas[0][again], CLEARLY_BETTER)
 
     def _unmoved_costs(self, sharp: Pairs) -> FloatArray:
         """Cost of pairs of sharp pictures at the identity."""
@@ -281,52 +351,40 @@ class Descent:
 
     def _pairs(self, images: FloatArray, level: int) -> Pairs:
         """All pairs on one level, each image in the orientation that it has in the pair."""
-        n, k = self._shape
-        image_of, centroid_of = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+        numbers = np.repeat(np.arange(self._shape[0]), self._shape[1])
+        image_of, centroid_of = numbers, self._centroids.ravel().astype(np.int64)
         gain = self._gains[image_of]
         if len(self._measure.orientations) > 1:
             code = image_of * len(self._measure.orientations) + self._orientations
             used, image_of = np.unique(code, return_inverse=True)
             which, orientations = np.divmod(used, len(self._measure.orientations))
             images = self._measure.orient_level(images, which, orientations, level)
+        side = compared(self._measure, images, is_image=True)
+        of_images, of_centroids = (side, image_of), (self._bank.compared[level], centroid_of)
         image_is_warped = self._measure.direction == "image-to-centroid"
-        centroids = self._bank.levels[level]
-        templates, targets = (images, centroids) if image_is_warped else (centroids, images)
-        (templates, template_norms), (targets, target_norms) = map(
-            self._measure.intensity.level, (templates, targets)
-        )
+        warped, fixed = (of_images, of_centroids) if image_is_warped else (of_centroids, of_images)
         return Pairs(
-            templates=pad(templates, self._measure.border),
-            targets=np.ascontiguousarray(targets.reshape(*targets.shape[:2], -1)),
-            template_of=image_of if image_is_warped else centroid_of,
-            target_of=centroid_of if image_is_warped else image_of,
+            templates=warped[0].pictures,
+            targets=fixed[0].pictures,
+            template_of=warped[1],
+            target_of=fixed[1],
             centroid_of=centroid_of,
-            image_of=np.repeat(np.arange(n), k),
+            image_of=numbers,
             gain=gain,
-            template_norms=template_norms,
-            target_norms=target_norms,
+            template_norms=warped[0].norms,
+            target_norms=fixed[0].norms,
         )
 
-    def _near_best(
-        self, costs: FloatArray, pairs: IntArray, factor: float, most: int | None = None
-    ) -> IntArray:
-        """Those of `pairs` that cost at most `factor` times the best of them with their image.
+    def _near_best(self, costs: FloatArray, pairs: IntArray, factor: float) -> IntArray:
+        """Those of `pairs` that cost at most `factor` times the best of them with their image."""
+        return pairs[costs[pairs] <= self._limits(costs, pairs, factor)[pairs]]
 
-        If that is finite, not more than the `most` best of an image.
-        """
-        return pairs[costs[pairs] <= self._limits(costs, pairs, factor, most)[pairs]]
-
-    def _limits(
-        self, costs: FloatArray, pairs: IntArray, factor: float, most: int | None = None
-    ) -> FloatArray:
-        """What each pair may cost to be among the best of its image, as `_near_best` says."""
+    def _limits(self, costs: FloatArray, pairs: IntArray, factor: float) -> FloatArray:
+        """`factor` times the lowest cost of an image in any of `pairs`, for each of its pairs."""
         limits = np.full(self._shape, np.inf, np.float32)
         if np.isfinite(factor):
             limits.ravel()[pairs] = costs[pairs]
-            highest = np.float32(factor) * limits.min(axis=1)
-            if most is not None and most < limits.shape[1]:
-                highest = np.minimum(highest, np.partition(limits, most - 1, axis=1)[:, most - 1])
-            limits[:] = highest[:, None]
+            limits[:] = np.float32(factor) * limits.min(axis=1, keepdims=True)
         return limits.ravel()
 
     def _embedded(self, affine: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.registration.batches import BATCH_PIXELS
 from dikmeans.registration.intensity import FixedIntensity, Intensity
-from dikmeans.registration.measure import Change, Direction, PairFits
+from dikmeans.registration.measure import Change, Direction, PairFits, all_centroids
 from dikmeans.registration.orientation import orientation_matrices
 from dikmeans.registration.warps import Border, Warp
 
@@ -37,6 +37,7 @@ class EuclideanMeasure:
     """
 
     needs_pixel_variance = True
+    warm_starts = True
     batch_pixels = BATCH_PIXELS
     max_threads: int | None = None
     n_basis = 0
@@ -79,13 +80,16 @@ class EuclideanMeasure:
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
         known: FloatArray | None = None,
+        centroids: IntArray | None = None,
         prune: float = np.inf,
+        narrow: bool = False,
     ) -> PairFits:
         """The cost of every image to every centroid."""
         n, k = len(images), len(bank)
         costs = self.intensity.distances(self.intensity.prepare(images), bank)
         upright, converged = np.zeros((2, n, k), np.int8)
-        return PairFits(costs, np.zeros((n, k, 2, 0), np.float32), converged, upright)
+        deltas = np.zeros((n, k, 2, 0), np.float32)
+        return PairFits(costs, deltas, converged, upright, all_centroids(n, k))
 
     def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:
         """Zero: nothing is warped."""

@@ -163,7 +163,7 @@ class FixedIntensity(Intensity):
 
     def level(self, pictures: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The pictures themselves; their norms are not needed."""
-        return pictures, np.empty((0, 0), np.float32)
+        return pictures, np.empty(0, np.float32)
 
     def distances(self, images: FloatArray, centroids: FloatArray) -> FloatArray:
         """Squared Euclidean distances."""

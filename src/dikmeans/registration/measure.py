@@ -31,23 +31,60 @@ Bank: TypeAlias = Any
 
 
 class PairFits(NamedTuple):
-    """Alignments of n images with K centroids.
+    """Alignments of n images with M centroids each: with all, or with their candidates.
 
     Attributes
     ----------
-    costs : float64 array of shape (n, K)
-    deltas : float32 array of shape (n, K, 2, n_basis)
+    costs : float64 array of shape (n, M)
+    deltas : float32 array of shape (n, M, 2, n_basis)
         Warp parameters minus the identity: those of rows, then those of columns.
-    status : int8 array of shape (n, K)
+    status : int8 array of shape (n, M)
         Values of `dikmeans.registration.Status`.
-    orientations : int8 array of shape (n, K)
+    orientations : int8 array of shape (n, M)
         Number, among `Measure.orientations`, of the orientation that the image is compared in.
+    centroids : int32 array of shape (n, M)
+        Which centroids these are, ascending.
     """
 
     costs: FloatArray
     deltas: FloatArray
     status: IntArray
     orientations: IntArray
+    centroids: IntArray
+
+    @property
+    def nearest(self) -> tuple[IntArray, IntArray]:
+        """The pair of each image that costs least: rows and columns of the arrays."""
+        return np.arange(len(self.costs)), self.costs.argmin(axis=1)
+
+    @property
+    def labels(self) -> IntArray:
+        """The nearest centroid of each image."""
+        return self.centroids[self.nearest].astype(np.int64)
+
+    def columns(self, chosen: IntArray) -> PairFits:
+        """Some of the pairs of each image: columns (n, m)."""
+        rows = np.arange(len(chosen))[:, None]
+        return PairFits._make(array[rows, chosen] for array in self)
+
+    def replaced(self, fresh: PairFits, centroids: IntArray) -> PairFits:
+        """With `fresh` alignments with some `centroids` in place of those that there are.
+
+        Each image keeps as many as it has: the cheapest.
+        """
+        stale = np.isin(self.centroids, centroids)
+        both = PairFits._make(
+            np.concatenate(pair, axis=1) for pair in zip(self, fresh, strict=True)
+        )
+        rank = np.pad(stale, [(0, 0), (0, fresh.costs.shape[1])])
+        order = np.lexsort((both.costs, rank))[:, : self.costs.shape[1]]
+        ascending = np.argsort(np.take_along_axis(both.centroids, order, axis=1), axis=1)
+        return both.columns(np.take_along_axis(order, ascending, axis=1))
+
+
+def all_centroids(n_images: int, n_centroids: int) -> IntArray:
+    """`PairFits.centroids` of images that are aligned with all of them."""
+    return np.broadcast_to(np.arange(n_centroids, dtype=np.int32), (n_images, n_centroids))
 
 
 class Change(NamedTuple):
@@ -95,6 +132,9 @@ class Measure(Protocol):
         Whether centroids are constrained to unit norm.
     centroid_update : {"mean", "least-squares"}
         How the best centroid follows from its members; see `dikmeans.kmeans.centroid_update`.
+    warm_starts : bool
+        Whether an iteration of Lloyd's algorithm starts from the warps of the one before; otherwise
+        every iteration aligns every pair from scratch.
     needs_pixel_variance : bool
         Whether `stop_reason` looks at `Change.pixel_variance`.
     batch_pixels : int
@@ -110,6 +150,7 @@ class Measure(Protocol):
     orientations: FloatArray
     unit_norm: bool
     centroid_update: Literal["mean", "least-squares"]
+    warm_starts: bool
     needs_pixel_variance: bool
     batch_pixels: int
     max_threads: int | None
@@ -146,30 +187,37 @@ class Measure(Protocol):
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
         known: FloatArray | None = None,
+        centroids: IntArray | None = None,
         prune: float = np.inf,
+        narrow: bool = False,
     ) -> PairFits:
-        """Align every image with every centroid.
+        """Align every image with every centroid, or with its candidates.
 
         Parameters
         ----------
         images : array of shape (n, C, rows, columns)
         bank
             What `bank` returned.
-        start : array of shape (n, K, 2, n_basis), optional
+        start : array of shape (n, M, 2, n_basis), optional
             Warm start: parameters minus the identity. Without it every pair starts from the
             identity or from the best of a lattice of poses.
-        orientations : int array of shape (n, K), optional
+        orientations : int array of shape (n, M), optional
             With a warm start: the orientation of each pair, which stays as it is. By default all
             are upright.
         keep : int array of shape (n,), optional
-            With a warm start: one centroid per image that is refined in any case.
-        known : array of shape (n, K), optional
+            With a warm start: one column per image that is refined in any case.
+        known : array of shape (n, M), optional
             With a warm start: what the pairs cost with slightly different centroids. A pair that
             was hopeless by far, at more than the square of `prune` times the best, is not even
             evaluated: it keeps its cost and its warp.
+        centroids : int array of shape (n, M), optional
+            With a warm start: which centroids its columns are, if not all.
         prune : float
             A pair takes part in the next stage of a descent only if its cost so far is at most
             `prune` times that of the image's best pair.
+        narrow : bool
+            From a cold start: whether only the most promising pairs of each image are aligned and
+            returned, where there are many centroids.
         """
 
     def penalty(self, deltas: FloatArray, columns: IntArray) -> FloatArray:

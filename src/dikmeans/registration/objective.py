@@ -35,9 +35,9 @@ from dikmeans.registration.lanes import (
     store,
     total,
 )
-from dikmeans.registration.sampling import FAST, GROUP, STRIDE, Sampler, locate
+from dikmeans.registration.sampling import FAST, GROUP, INLINED, STRIDE, UNCOUNTED, Sampler, locate
 
-NO_NORMS = np.empty((0, 0), np.float32)
+NO_NORMS = np.empty(0, np.float32)
 
 
 class Pairs(NamedTuple):
@@ -54,7 +54,7 @@ class Pairs(NamedTuple):
     gain : float32 array of shape (n_pairs,)
     template_norms, target_norms : float32 arrays of shape (n_templates, C) and (n_targets, C)
         Norms of the channels without their means, where light and contrast are solved for; targets
-        have mean zero then. Empty where they are not.
+        have mean zero then. Empty, and of one axis, where they are not.
     """
 
     templates: FloatArray
@@ -147,51 +147,18 @@ def make_work(problem: Problem, pairs: Pairs) -> Work:
     )
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINED)
 def take_target(sampler, targets, number, work):
     """Bring a target into block order, if it is not the one that is there."""
     if work.target_number[0] == number:
         return
     work.target_number[0] = number
     for c in range(targets.shape[1]):
-        for p, pixel in enumerate(sampler.order):
-            work.target[c, p] = targets[number, c, pixel]
+        for p in range(sampler.order.shape[0]):
+            work.target[c, p] = targets[number, c, sampler.order[p]]
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def residual(sampler, templates, number, channel, gain, work):
-    """Squared residual of a channel times the gain; adds residual times slope to the slopes.
-
-    Returns the number of blocks that have slopes as well.
-    """
-    cells, rows, columns, slopes, active = (
-        work.cells, work.rows, work.columns, work.slopes, work.active
-    )  # fmt: skip
-    target, weight, width = work.target[channel], sampler.block_weight, sampler.width
-    n_places = weight.shape[0]
-    picture = (number * templates.shape[1] + channel) * templates.shape[2]
-    cost, steepness, n_active = splat(np.float32(0)), splat(gain), 0
-    for p in range(0, n_places, N_LANES):
-        a, b, c, d = gather(templates, picture, width, cells, p)
-        y, x = load(rows, p), load(columns, p)
-        upper_step, lower_step = b - a, d - c
-        upper = fma(x, upper_step, a)
-        down = fma(x, lower_step, c) - upper
-        across = fma(y, lower_step - upper_step, upper_step)
-        r = (fma(y, down, upper) - load(target, p)) * load(weight, p)
-        cost = fma(r, r, cost)
-        r = r * steepness
-        down, across = r * down, r * across
-        if channel > 0:
-            down, across = down + load(slopes, p), across + load(slopes, n_places + p)
-        store(down, slopes, p)
-        store(across, slopes, n_places + p)
-        active[n_active] = p
-        n_active += any_nonzero(down, across)
-    return gain * total(cost), n_active
-
-
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(error_model="numpy", **INLINED)
 def matched_residual(sampler, templates, number, channel, gain, norms, work):
     """`residual` after the best gain and offset; `norms` are those of template and target."""
     template_norm, target_norm = norms
@@ -242,39 +209,58 @@ def matched_residual(sampler, templates, number, channel, gain, norms, work):
     return gain * (total(cost) + weight * excess * excess), n_active
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def data_term(problem, pairs, pair, delta, work):
-    """Cost of a pair without the penalty, and the number of blocks that have slopes."""
-    sampler, template = problem.sampler, pairs.template_of[pair]
-    take_target(sampler, pairs.targets, pairs.target_of[pair], work)
-    locate(sampler, delta, work.cells, work.rows, work.columns)
-    cost, n_active = np.float32(0), 0
-    for c in range(pairs.targets.shape[1]):
-        if pairs.template_norms.size:
-            norms = pairs.template_norms[template, c], pairs.target_norms[pairs.target_of[pair], c]
-            of_channel, n_active = matched_residual(
-                sampler, pairs.templates, template, c, pairs.gain[pair], norms, work
-            )
-        else:
-            of_channel, n_active = residual(
-                sampler, pairs.templates, template, c, pairs.gain[pair], work
-            )
-        cost += of_channel
-    return cost, n_active
+@njit(**INLINED)
+def residual(template_norms, target_norms, sampler, pairs, pair, channel, work):
+    """Squared residual of a channel times the gain; adds residual times slope to the slopes.
+
+    Returns the number of blocks that have slopes as well.
+    """
+    templates, template, gain = pairs.templates, pairs.template_of[pair], pairs.gain[pair]
+    # the compiler knows the number of axes of an argument, and leaves out the other way
+    if template_norms.ndim == 2:
+        norms = template_norms[template, channel], target_norms[pairs.target_of[pair], channel]
+        return matched_residual(sampler, templates, template, channel, gain, norms, work)
+    cells, rows, columns, slopes, active = (
+        work.cells, work.rows, work.columns, work.slopes, work.active
+    )  # fmt: skip
+    target, weight, width = work.target[channel], sampler.block_weight, sampler.width
+    n_places = weight.shape[0]
+    picture = (template * templates.shape[1] + channel) * templates.shape[2]
+    cost, steepness, n_active = splat(np.float32(0)), splat(gain), 0
+    for p in range(0, n_places, N_LANES):
+        a, b, c, d = gather(templates, picture, width, cells, p)
+        y, x = load(rows, p), load(columns, p)
+        upper_step, lower_step = b - a, d - c
+        upper = fma(x, upper_step, a)
+        down = fma(x, lower_step, c) - upper
+        across = fma(y, lower_step - upper_step, upper_step)
+        r = (fma(y, down, upper) - load(target, p)) * load(weight, p)
+        cost = fma(r, r, cost)
+        r = r * steepness
+        down, across = r * down, r * across
+        if channel > 0:
+            down, across = down + load(slopes, p), across + load(slopes, n_places + p)
+        store(down, slopes, p)
+        store(across, slopes, n_places + p)
+        active[n_active] = p
+        n_active += any_nonzero(down, across)
+    return gain * total(cost), n_active
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def project(sampler, slopes, active, gradient):
+@njit(**INLINED)
+def complete(sampler, n_active, gradient, work):
     """Complete a gradient: from what the penalty pulls to ``2 (pull + Phi^T slopes)``.
 
-    `active` are the blocks that have slopes.
+    `n_active` is the number of blocks in ``work.active``, the only ones that count.
     """
-    blocks, (n_basis, n_places) = sampler.blocks, (gradient.shape[1], slopes.shape[1])
+    slopes, active = work.slopes, work.active
+    blocks, n_basis, n_places = sampler.blocks, sampler.phi.shape[0], slopes.shape[1]
     n_filled, two = blocks.shape[1], np.float32(2)
     scale_y, scale_x = sampler.scale
     for j in range(0, n_basis, GROUP):
         y0 = y1 = y2 = y3 = x0 = x1 = x2 = x3 = splat(np.float32(0))
-        for p in active:
+        for i in range(n_active):
+            p = active[i]
             down, across = load(slopes, p), load(slopes, n_places + p)
             here = (p // STRIDE * n_filled + j) * STRIDE + p % STRIDE
             f0, f1 = load(blocks, here), load(blocks, here + STRIDE)
@@ -297,44 +283,45 @@ def project(sampler, slopes, active, gradient):
         )  # fmt: skip
         for i in range(min(GROUP, n_basis - j)):
             y, x = sums[i]
-            gradient[0, j + i] = two * (gradient[0, j + i] + scale_y * y)
-            gradient[1, j + i] = two * (gradient[1, j + i] + scale_x * x)
+            row, column = j + i, n_basis + j + i
+            gradient[row] = two * (gradient[row] + scale_y * y)
+            gradient[column] = two * (gradient[column] + scale_x * x)
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+@njit(fastmath=FAST, **INLINED)
 def penalize(penalty, delta, pull):
-    """Return delta^T Q delta; Q delta goes into `pull` (2, n_basis)."""
-    # one row of numbers, from zero on: an offset in an index would keep the compiler from using
-    # vector units
-    parameters, pulls = delta.ravel(), pull.ravel()
+    """Return delta^T Q delta; Q delta goes into `pull`."""
     cost = np.float32(0)
-    for i in range(parameters.shape[0]):
+    for i in range(delta.shape[0]):
         row = penalty[i]
         product = np.float32(0)
-        for j in range(parameters.shape[0]):
-            product += row[j] * parameters[j]
-        cost += product * parameters[i]
-        pulls[i] = product
+        for j in range(delta.shape[0]):
+            product += row[j] * delta[j]
+        cost += product * delta[i]
+        pull[i] = product
     return cost
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(**INLINED)
 def evaluate(problem, pairs, pair, delta, gradient, work):
-    """Cost of pair number `pair` at `delta` (2, n_basis), and the number of its active blocks.
+    """Cost of pair number `pair` at `delta`, and the number of its active blocks.
 
-    The gradient is begun in `gradient`. `complete` finishes it, where it is needed.
+    `delta` and `gradient` are flat, parameters of rows before those of columns. The gradient is
+    begun in `gradient`; `complete` finishes it, where it is needed.
     """
-    cost, n_active = data_term(problem, pairs, pair, delta, work)
-    return cost + penalize(problem.penalties[pairs.centroid_of[pair]], delta, gradient), n_active
+    sampler = problem.sampler
+    take_target(sampler, pairs.targets, pairs.target_of[pair], work)
+    locate(sampler, delta, work.cells, work.rows, work.columns)
+    cost, n_active = penalize(problem.penalties[pairs.centroid_of[pair]], delta, gradient), 0
+    for c in range(pairs.targets.shape[1]):
+        of_channel, n_active = residual(
+            pairs.template_norms, pairs.target_norms, sampler, pairs, pair, c, work
+        )
+        cost += of_channel
+    return cost, n_active
 
 
-@njit(nogil=True, cache=True, forceinline=True)
-def complete(problem, n_active, gradient, work):
-    """Finish the gradient of the last evaluation, which has found `n_active` blocks."""
-    project(problem.sampler, work.slopes, work.active[:n_active], gradient)
-
-
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, **UNCOUNTED)
 def unmoved_costs(pairs, shape, padding, costs):
     """Cost of every pair at the identity, where each pixel simply meets its like."""
     rows, columns = shape
@@ -355,12 +342,13 @@ def unmoved_costs(pairs, shape, padding, costs):
 def evaluate_pairs(problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:
     """Cost of every pair at its `deltas` (n_pairs, 2, n_basis)."""
     costs = np.empty(len(deltas), np.float32)
-    pull = np.empty(deltas.shape[1:], np.float32)
-    _evaluate_pairs(problem, pairs, deltas, costs, pull, make_work(problem, pairs))
+    flat = deltas.reshape(len(deltas), 2 * problem.n_basis)
+    pull = np.empty(flat.shape[1], np.float32)
+    _evaluate_pairs(problem, pairs, flat, costs, pull, make_work(problem, pairs))
     return costs
 
 
-@njit(nogil=True, cache=True)
+@njit(**UNCOUNTED)
 def _evaluate_pairs(problem, pairs, deltas, costs, pull, work):
     for i in range(costs.shape[0]):
         costs[i] = evaluate(problem, pairs, i, deltas[i], pull, work)[0]

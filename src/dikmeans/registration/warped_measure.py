@@ -26,7 +26,8 @@ from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
 from dikmeans.registration.compilation import announce_compilation
-from dikmeans.registration.descent import CentroidBank, Descent, StageKey
+from dikmeans.registration.descent import CentroidBank, Descent, StageKey, compared
+from dikmeans.registration.grid import Grid
 from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs
@@ -108,6 +109,7 @@ class WarpedMeasure:
         self.direction: Direction = direction
         self.border: Border = border
         self.solver = solver
+        self.warm_starts = solver.warm_starts
         self.unit_norm = unit_norm
         self.intensity = intensity or FixedIntensity()
         self.orientations = orientation_matrices(orientation)
@@ -193,7 +195,7 @@ class WarpedMeasure:
         centroids = self.intensity.prepare(np.ascontiguousarray(centroids, dtype=np.float32))
         stages = self._warm if warm else (*self._cold, *self._warm)
         grids = self.grids[: 1 + max(stage.level for stage in stages)]
-        levels = build_pyramid(centroids, grids, self.border)
+        levels = self.pyramid(centroids, grids)
         keys = {(stage.level, stage.affine) for stage in (*stages, Stage(0, False, 0))}
         if columns is None:
             columns = np.arange(len(centroids))
@@ -202,7 +204,12 @@ class WarpedMeasure:
             curvatures = {key: self.solver.curvature(problems[key], levels[key[0]]) for key in keys}
         tries_poses = self.solver.tries_poses or len(self.orientations) > 1
         starts = self._starts(problems, levels) if tries_poses and not warm else None
-        return CentroidBank(centroids, levels, problems, curvatures, starts)
+        sides = tuple(compared(self, level, is_image=False) for level in levels)
+        return CentroidBank(centroids, sides, problems, curvatures, starts)
+
+    def pyramid(self, pictures: FloatArray, grids: tuple[Grid, ...]) -> tuple[FloatArray, ...]:
+        """Pictures on some of the levels, as low-pass as the solver wants them."""
+        return build_pyramid(pictures, grids, self.border, self.solver.low_pass)
 
     def _starts(
         self, problems: dict[StageKey, Problem], levels: tuple[FloatArray, ...]
@@ -228,13 +235,15 @@ class WarpedMeasure:
         orientations: IntArray | None = None,
         keep: IntArray | None = None,
         known: FloatArray | None = None,
+        centroids: IntArray | None = None,
         prune: float = np.inf,
+        narrow: bool = False,
     ) -> PairFits:
         """Align every image with every centroid: coarse to fine, or from a warm start."""
         images = self.intensity.prepare(np.ascontiguousarray(images, dtype=np.float32))
-        descent = Descent(self, images, bank, start, orientations)
+        descent = Descent(self, images, bank, start, orientations, centroids)
         if start is None:
-            descent.run_cold(self._cold, prune)
+            descent.run_cold(self._cold, prune, narrow)
             descent.retry_from_identity(self._warm)
         else:
             descent.run_warm(self._warm, keep, known, prune)
@@ -249,13 +258,13 @@ class WarpedMeasure:
         problem: Problem,
         pairs: Pairs,
         curvature: FloatArray,
-        evaluations: int,
+        stage: Stage,
         deltas: FloatArray,
         race: float = np.inf,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Parameters, costs and status after a descent from `deltas`, which may be overwritten."""
         costs, status = np.empty(len(deltas), np.float32), np.empty(len(deltas), np.int8)
-        self.solver.minimize(problem, pairs, curvature, evaluations, deltas, costs, status, race)
+        self.solver.minimize(problem, pairs, curvature, stage, deltas, costs, status, race)
         return deltas, costs, status
 
     # -- rendering -----------------------------------------------------------------------------

@@ -47,12 +47,13 @@ def a_clear_warp(measure, sampler, rng):
 
 def compiled_values(problem, pairs, deltas):
     """Costs and gradients of all pairs by the compiled loops."""
-    work, costs, gradients = make_work(problem, pairs), [], np.empty_like(deltas)
-    for i, delta in enumerate(deltas):
+    flat = deltas.reshape(len(deltas), -1)
+    work, costs, gradients = make_work(problem, pairs), [], np.empty_like(flat)
+    for i, delta in enumerate(flat):
         cost, n_active = evaluate(problem, pairs, i, delta, gradients[i], work)
-        complete(problem, n_active, gradients[i], work)
+        complete(problem.sampler, n_active, gradients[i], work)
         costs.append(cost)
-    return np.array(costs), gradients.reshape(len(deltas), -1)
+    return np.array(costs), gradients
 
 
 def device_values(problem, pairs, deltas):

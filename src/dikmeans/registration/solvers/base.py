@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Constraint, Instance, check_parameters
 from dikmeans.registration.objective import Pairs, Problem
+from dikmeans.registration.pyramid import LOW_PASS
 
 DEVICE: Sequence[Constraint] = (Instance((str, type(None)), "None or a device such as 'cuda'"),)
 
@@ -43,11 +44,15 @@ class Stage(NamedTuple):
         Affine maps only; otherwise the whole warp family.
     evaluations : int
         Evaluations of the objective allowed for a pair.
+    prune : float or None
+        Where hopeless pairs are left out at all: a pair takes part in this stage if it costs at
+        most so many times the best of its image. None leaves the factor to the caller.
     """
 
     level: int
     affine: bool
     evaluations: int
+    prune: float | None = None
 
 
 class Solver(BaseEstimator, ABC):
@@ -63,6 +68,10 @@ class Solver(BaseEstimator, ABC):
     constraints: ClassVar[Mapping[str, Sequence[Constraint]]] = {}
     tries_poses: ClassVar[bool] = False
     """Whether a cold descent also starts from the best of a lattice of poses."""
+    warm_starts: bool = True
+    """Whether an iteration of Lloyd's algorithm starts from the warps of the one before."""
+    low_pass: float = LOW_PASS
+    """Standard deviation, in pixels of the finer one, of the filter between pyramid levels."""
     device: str | None
 
     def check(self) -> None:
@@ -93,13 +102,13 @@ class Solver(BaseEstimator, ABC):
         problem: Problem,
         pairs: Pairs,
         curvature: FloatArray,
-        evaluations: int,
+        stage: Stage,
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
         race: float = np.inf,
     ) -> None:
-        """Improve `deltas` (n_pairs, 2, n_basis) in place; write `costs` and `status`.
+        """Carry a stage out: improve `deltas` (n_pairs, 2, n_basis), write `costs` and `status`.
 
         A solver that can tell may give up a pair that promises no cost below `race` times the
         lowest of the pairs of its image that come before it.

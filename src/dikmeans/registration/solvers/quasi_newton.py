@@ -22,7 +22,7 @@ from scipy import linalg
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import Pairs, Problem, complete, evaluate, make_work
-from dikmeans.registration.sampling import FAST
+from dikmeans.registration.sampling import FAST, INLINED, UNCOUNTED
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
@@ -117,24 +117,24 @@ class QuasiNewton(Solver):
         problem: Problem,
         pairs: Pairs,
         curvature: FloatArray,
-        evaluations: int,
+        stage: Stage,
         deltas: FloatArray,
         costs: FloatArray,
         status: IntArray,
         race: float = np.inf,
     ) -> None:
-        """Descend until two small gains in a row, or `evaluations` are used, or all is lost."""
+        """Descend until two small gains in a row, or all evaluations are used, or all is lost."""
         _minimize_pairs(
             problem,
             pairs,
             curvature,
-            evaluations,
+            stage.evaluations,
             np.float32(self.tol),
-            deltas,
+            deltas.reshape(len(deltas), 2 * problem.n_basis),  # the same memory
             costs,
             status,
             np.float32(race),
-            _History.of(deltas.shape[2], self.memory),
+            _History.of(problem.n_basis, self.memory),
             make_work(problem, pairs),
         )
 
@@ -144,7 +144,7 @@ class _History(NamedTuple):
 
     Attributes
     ----------
-    trial, trial_gradient : float32 arrays of shape (2, n_basis)
+    trial, trial_gradient : float32 arrays of shape (2 n_basis,)
         The parameters that are evaluated.
     gradient : float32 array of shape (2 n_basis,)
         At the parameters reached.
@@ -169,11 +169,11 @@ class _History(NamedTuple):
     @classmethod
     def of(cls, n_basis: int, memory: int) -> _History:
         n = 2 * n_basis
-        shapes = (2, n_basis), (2, n_basis), n, (memory, n), (memory, n), memory, memory, n, n
+        shapes = n, n, n, (memory, n), (memory, n), memory, memory, n, n
         return cls(*(np.empty(shape, np.float32) for shape in shapes))
 
 
-@njit(fastmath=FAST, nogil=True, cache=True, forceinline=True)
+@njit(fastmath=FAST, error_model="numpy", **INLINED)
 def _direction(inverse, history, n_stored):
     """L-BFGS two-loop recursion: minus the inverse Hessian times the gradient.
 
@@ -216,11 +216,11 @@ def _direction(inverse, history, n_stored):
     return slope
 
 
-@njit(fastmath=FAST, nogil=True, cache=True)
+@njit(fastmath=FAST, error_model="numpy", **UNCOUNTED)
 def _minimize_pairs(
     problem, pairs, inverses, evaluations, tol, deltas, costs, status, race, history, work
 ):
-    trial, trial_gradient = history.trial.ravel(), history.trial_gradient.ravel()
+    trial, trial_gradient = history.trial, history.trial_gradient
     gradient, direction = history.gradient, history.direction
     steps, changes = history.steps, history.changes
     memory, n = steps.shape
@@ -231,7 +231,7 @@ def _minimize_pairs(
     for pair in range(costs.shape[0]):
         if pairs.image_of[pair] != image:
             image, limit = pairs.image_of[pair], np.float32(np.inf)
-        current = deltas[pair].ravel()
+        current = deltas[pair]
         inverse = inverses[pairs.centroid_of[pair]]
         for i in range(n):
             trial[i] = current[i]
@@ -241,9 +241,7 @@ def _minimize_pairs(
         outcome = BUDGET
         # Every turn evaluates one trial. There is one call for all, as each call is compiled anew.
         while True:
-            trial_cost, n_active = evaluate(
-                problem, pairs, pair, history.trial, history.trial_gradient, work
-            )
+            trial_cost, n_active = evaluate(problem, pairs, pair, trial, trial_gradient, work)
             used += 1
             n_tries += 1
             if used == 1 or trial_cost <= cost + gain * length * slope:
@@ -261,7 +259,7 @@ def _minimize_pairs(
                 if cost <= floor:
                     outcome = CONVERGED
                     break
-                complete(problem, n_active, history.trial_gradient, work)
+                complete(problem.sampler, n_active, trial_gradient, work)
                 product = np.float32(0)
                 for i in range(n):
                     changes[s, i] = trial_gradient[i] - gradient[i]

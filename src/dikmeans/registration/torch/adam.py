@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from dikmeans.registration.solvers import Adam, Status
+from dikmeans.registration.solvers import Adam, Stage, Status
 from dikmeans.registration.torch.slots import Slots
 
 _KEEP_MEAN, _KEEP_SQUARE, _TINY = 0.9, 0.999, 1e-8
@@ -19,12 +19,12 @@ class AdamDescent:
     slots : Slots
     curvature : tensor
         Not used.
-    evaluations : int
-        Steps of a pair.
+    stage : Stage
+        Says how many steps a pair takes, and at which rate.
     """
 
-    def __init__(self, solver: Adam, slots: Slots, curvature: torch.Tensor, evaluations: int):
-        self._slots, self._rate, self._steps = slots, solver.learning_rate, evaluations
+    def __init__(self, solver: Adam, slots: Slots, curvature: torch.Tensor, stage: Stage):
+        self._slots, self._rate, self._steps = slots, solver.rate(stage), stage.evaluations
 
     @torch.inference_mode()
     def minimize(self, deltas: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

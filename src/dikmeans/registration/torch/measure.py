@@ -13,7 +13,7 @@ from dikmeans.registration.measure import Direction
 from dikmeans.registration.objective import Pairs, Problem
 from dikmeans.registration.orientation import Orientation
 from dikmeans.registration.sampling import pad
-from dikmeans.registration.solvers import Adam, QuasiNewton, Solver
+from dikmeans.registration.solvers import Adam, QuasiNewton, Solver, Stage
 from dikmeans.registration.torch.adam import AdamDescent
 from dikmeans.registration.torch.adjoint import back_project
 from dikmeans.registration.torch.quasi_newton import QuasiNewtonDescent
@@ -35,11 +35,11 @@ class Descent(Protocol):
         """Improve `deltas` (n_pairs, n_parameters) in place; returns costs and status."""
 
 
-def _descent(solver: Solver, slots: Slots, curvature: torch.Tensor, evaluations: int) -> Descent:
+def _descent(solver: Solver, slots: Slots, curvature: torch.Tensor, stage: Stage) -> Descent:
     if isinstance(solver, QuasiNewton):
-        return QuasiNewtonDescent(solver, slots, curvature, evaluations)
+        return QuasiNewtonDescent(solver, slots, curvature, stage.evaluations)
     assert isinstance(solver, Adam)  # there are no others
-    return AdamDescent(solver, slots, curvature, evaluations)
+    return AdamDescent(solver, slots, curvature, stage)
 
 
 class TorchMeasure(WarpedMeasure):
@@ -97,7 +97,7 @@ class TorchMeasure(WarpedMeasure):
         problem: Problem,
         pairs: Pairs,
         curvature: FloatArray,
-        evaluations: int,
+        stage: Stage,
         deltas: FloatArray,
         race: float = np.inf,
     ) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -106,7 +106,7 @@ class TorchMeasure(WarpedMeasure):
         All pairs are refined side by side: there is no race in which one could be given up.
         """
         slots = Slots(problem, pairs, self.device)
-        descent = _descent(self.solver, slots, upload(curvature, self.device), evaluations)
+        descent = _descent(self.solver, slots, upload(curvature, self.device), stage)
         reached = self._flat(deltas)
         costs, status = descent.minimize(reached)
         return (
