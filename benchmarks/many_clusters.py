@@ -28,7 +28,7 @@ from dikmeans.registration.measure import Measure
 
 ITERATIONS = 3
 # With more clusters than this an exhaustive run takes too long.
-MAX_EXHAUSTIVE = 50
+MAX_EXHAUSTIVE = 200
 
 
 def glyphs(n: int) -> np.ndarray:

@@ -43,7 +43,7 @@ N_REFINED_ORIENTATIONS = 3
 MAX_AFFINE, MAX_CANDIDATES = 128, 48
 # On the sharp pictures a pair is refined as long as it promises a cost below this multiple of what
 # the best pair of its image has reached. Low-pass pictures do not tell that exactly.
-CLOSE = 1.1
+CLOSE = 1.5
 
 
 class Compared(NamedTuple):
@@ -157,18 +157,18 @@ class Descent:
         """
         levels = self._measure.pyramid(self._images, self._measure.grids)
         active: IntArray = np.arange(len(self._costs))
-        for number, stage in enumerate(stages):
+        for stage in stages:
             images = levels[stage.level]
             if stage.affine:
                 self._run_affine(stage, images, self._poses(images, narrow), prune)
-                if narrow:
-                    self._narrow(self._costs, MAX_CANDIDATES)
-                active = np.arange(len(self._costs))
+                active = np.flatnonzero(self._status != Status.PRUNED)
                 continue
-            if number:
-                factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
-                active = active[self._status[active] != Status.PRUNED]
-                active = self._near_best(self._costs, active, factor)
+            factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
+            if narrow and np.isfinite(factor):
+                self._narrow(self._costs, MAX_CANDIDATES)
+                active, narrow = np.arange(len(self._costs)), False
+            active = active[self._status[active] != Status.PRUNED]
+            active = self._near_best(self._costs, active, factor)
             self._run(stage, self._pairs(images, stage.level), active, self._costs, prune)
         self._active, self._sharp = active, self._pairs(self._images, 0)
 
