@@ -1,16 +1,17 @@
 """The deep clustering models that the paper compares with, as scikit-learn estimators.
 
 `AutoencoderKMeans`, `DEC` and `VaDE` need PyTorch, the extra ``dikmeans[deep]``. It is imported
-when one of them is first used, and not before. The modules, from the bottom up:
+when one of them is first used, and not before. The modules, from the bottom up::
 
-    networks        the paper's two architectures, as autoencoders
-    losses          every formula, as a function of tensors
-    training        phases and epochs of a training
-    pretraining     the autoencoder phase that all three begin with, and the choice of its learning
-    rate refinement, elbo_training                 the second phase of DEC, and of VaDE saved_model,
-    training_file                a fitted model, and an unfinished training, as a file
-    deep_clusterer  what the three share as scikit-learn estimators autoencoder_kmeans, dec, vade
-    the three
+    networks                        the paper's two architectures, as autoencoders
+    losses                          every formula, as a function of tensors
+    training                        phases and epochs of a training
+    pretraining                     the autoencoder phase that all three begin with, and the choice
+                                    of its learning rate
+    refinement, elbo_training       the second phase of DEC, and of VaDE
+    saved_model, training_file      a fitted model, and an unfinished training, as a file
+    deep_clusterer                  what the three share as scikit-learn estimators
+    autoencoder_kmeans, dec, vade   the three
 """
 
 from __future__ import annotations
