@@ -40,7 +40,8 @@ from dikmeans.registration.result import cluster_costs
 PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
 FEW_CENTROIDS = 4
 
-FITS_FORMAT, OWN_FORMAT, FITS_VERSION = "dikmeans-fits", "dikmeans-own-fits", 2
+FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 3
+OWN_FORMAT = "dikmeans-own-fits"  # of the same version; no such file outlives its process
 _FITS_TYPES = {
     "costs": np.float64,
     "deltas": np.float32,
@@ -244,9 +245,17 @@ def assign(
         before = None
     images, guidance = shard.cast(measure.dtype).images, shard.guidance
     bank = measure.bank(centroids, warm=before is not None)
+    # what clusters cost beyond the measure may make a hopeless pair the best
+    gives_up = guidance is None or guidance.of_clusters is None
     if before is None:
-        narrow = guidance is None
-        fits = align_images(measure, images, bank, prune=PRUNE_COLD, narrow=narrow, n_jobs=n_jobs)
+        fits = align_images(
+            measure,
+            images,
+            bank,
+            prune=PRUNE_COLD if gives_up else np.inf,
+            narrow=guidance is None,
+            n_jobs=n_jobs,
+        )
         if guidance is not None:
             fits = _without_pruning(fits, measure, images, bank, guidance.numbers, n_jobs)
     else:
@@ -260,7 +269,7 @@ def assign(
             # surcharges are no part of what the measure knows
             known=before.costs if guidance is None else None,
             centroids=before.centroids,
-            prune=PRUNE_WARM,
+            prune=PRUNE_WARM if gives_up else np.inf,
             n_jobs=n_jobs,
         )
     return fits if guidance is None else guidance.charge(fits)
@@ -422,10 +431,12 @@ def evaluate(
     """Assign images to fixed prototypes from a cold start, as `predict` does."""
     images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
     guidance = shard.guidance
+    gives_up = of_clusters is None
     tolls = np.zeros(len(clusters)) if of_clusters is None else of_clusters[clusters]
 
     def assign_batch(part: slice) -> Assignment:
-        fits = measure.align(images[part], bank, prune=PRUNE_COLD, narrow=True)
+        prune = PRUNE_COLD if gives_up else np.inf
+        fits = measure.align(images[part], bank, prune=prune, narrow=gives_up)
         return _nearest(fits, tolls, 0.0, clusters, keep_warps)
 
     assigned = Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))

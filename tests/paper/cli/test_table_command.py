@@ -240,7 +240,7 @@ def test_the_length_of_a_deep_training_is_told_with_the_table(toy):
     assert done.exit_code == 0, done.output
     for text in (done.stdout, Path("reproduction/table.md").read_text()):
         assert "AE + K-means (MLP)" in text
-        assert "for 3 steps" in " ".join(text.split())
+        assert "at most 3 batches" in " ".join(text.split())
 
 
 def test_the_group_is_an_entry_point_of_the_command_line():
