@@ -431,7 +431,7 @@ def evaluate(
     """Assign images to fixed prototypes from a cold start, as `predict` does."""
     images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
     guidance = shard.guidance
-    gives_up = of_clusters is None
+    gives_up = of_clusters is None or not of_clusters.any()
     tolls = np.zeros(len(clusters)) if of_clusters is None else of_clusters[clusters]
 
     def assign_batch(part: slice) -> Assignment:
