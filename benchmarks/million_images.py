@@ -31,12 +31,13 @@ from scipy import sparse
 
 from benchmarks._common import print_table
 from benchmarks.checkpoint import Meter
-from benchmarks.out_of_memory import Peak, expected_bytes, of_this_process
+from benchmarks.out_of_memory import Peak, of_this_process
 from dikmeans import DIKMeans, Search
 from dikmeans.datasets import load
 from dikmeans.datasets.pictures.deform import DeformationRange, random_map
 from dikmeans.kmeans.schedule import PhaseKind
 from dikmeans.monitoring.events import ProgressEvent
+from dikmeans.monitoring.memory import estimate_memory
 
 SHAPE, N_CLUSTERS, SEED, GROUP = (28, 28), 10, 0, 500
 LIMITS = DeformationRange(rotation=8, log_scale=0.1, shear=0.1, shift=0.05, bend=0.02)
@@ -125,6 +126,12 @@ def fit(path: Path, n: int, max_iter: int, jobs: int) -> dict[str, float]:
     }
 
 
+def expected_bytes(n: int) -> int:
+    """What the fit is expected to need."""
+    sample = DIKMeans(N_CLUSTERS).schedule_for(n, SHAPE).sample_size
+    return estimate_memory(n, SHAPE, N_CLUSTERS, sample_size=sample, streamed=True)
+
+
 def rows(path: Path, options: argparse.Namespace) -> Iterator[list[str]]:
     per_image = 0.0
     for n in options.images:
@@ -145,7 +152,7 @@ def rows(path: Path, options: argparse.Namespace) -> Iterator[list[str]]:
             f"{found['seconds'] / 60:.1f}",
             f"{os.getloadavg()[2]:.1f}",
             f"{found['peak'] / 2**20:.0f}",
-            f"{expected_bytes(n, streamed=True) / 2**20:.0f}",
+            f"{expected_bytes(n) / 2**20:.0f}",
             f"{100 * found['checkpoint']:.1f}",
             f"{found['largest'] / 2**20:.0f}",
             f"{found['inertia']:.4f}",

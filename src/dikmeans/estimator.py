@@ -391,6 +391,7 @@ class DIKMeans(
         landmarks: Landmarks = 8,
         learning_rate: float = 0.001,
         steps: int = 50,
+        low_pass: float = 1.5,
         max_iter: int = 25,
         **parameters: Any,
     ) -> Self:
@@ -407,12 +408,10 @@ class DIKMeans(
         - *How long Adam runs.* The paper names its learning rates, not its steps. Without a
           penalty this decides everything: with more of rate times steps anything fits onto
           anything, and the distortion falls all the same.
-        - *The low-pass filter*: a Gaussian of 1.5 pixels, after which every second pixel is left,
-          again and again while the longer side has 12 pixels at least. The affine map is learned
-          on the coarsest pictures first: they can be far apart there, and on the finest last,
-          which place it best. (The work that the paper cites goes from coarse to fine; the paper
-          simplifies it, and does not say how far.)
-        - *How the affine map is learned*: by Adam, 50 steps at a rate of 0.02 on each level.
+        - *The low-pass filter*: a Gaussian of `low_pass` pixels, after which every second pixel is
+          left. A wide one suits pictures that differ by large affine maps, a narrow one others; as
+          with the hyper-parameters that the paper names, the lower distortion tells.
+        - *How the affine map is learned*: by Adam, 100 steps at a rate of 0.02.
         - *Images* have unit norm, as centroids do; outside of them are zeros.
         - *150 epochs in batches of 64.* Here an iteration uses all images, and there are at most
           25; a fit ends before if the distortion falls by less than 1e-4 of it.
@@ -430,6 +429,8 @@ class DIKMeans(
             by the distortion.
         steps : int, default=50
             Adam's steps with the spline.
+        low_pass : float, default=1.5
+            Standard deviation of the low-pass filter, in pixels.
         max_iter : int, default=25
             Lloyd iterations, at most.
         **parameters
@@ -440,7 +441,7 @@ class DIKMeans(
             "direction": "image-to-centroid",
             "preprocessing": "unit-norm",
             "intensity": "fixed",
-            "solver": Adam(learning_rate=learning_rate, steps=steps, warm_starts=False),
+            "solver": Adam(learning_rate, steps, low_pass=low_pass, warm_starts=False),
             "n_prototypes": 1,
             "init": "k-means++",
             "n_init": 1,
@@ -1193,7 +1194,7 @@ class DIKMeans(
             self._choose("n_prototypes", Choice(most, reason))
         if search.n_swaps == "auto":
             trials = resolve_n_swaps(search, self.n_clusters, self.warp)
-            reason = "one trial per cluster, and at least ten" if trials else "as in K-means"
+            reason = "one trial per cluster, ten to forty" if trials else "as in K-means"
             self._choose("search__n_swaps", Choice(trials, reason))
         if search.sample_size == "auto":
             size = resolve_sample_size(search, self.n_clusters)

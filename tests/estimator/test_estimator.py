@@ -255,7 +255,7 @@ def test_as_published_follows_the_paper(real_digits):
     assert model.smoothness == 0
     assert model.direction == "image-to-centroid"
     assert repr(model.solver) == "Adam(learning_rate=0.001, steps=10, warm_starts=False)"
-    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.02, 50)
+    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.02, 100)
     assert (model.search.n_swaps, model.search.warm_up) == (0, False)
     assert (model.init, model.preprocessing, model.n_prototypes) == ("k-means++", "unit-norm", 1)
     model.fit(X[:60])
@@ -267,8 +267,8 @@ def test_as_published_follows_the_paper(real_digits):
 @pytest.mark.parametrize("warp", ["affine", "tps"])
 def test_as_published_solves_every_pair_from_scratch_in_every_iteration(tiny_digits, warp):
     # Algorithm 2 written out: each distance by a call of its own, which knows nothing of any other.
-    X, _ = tiny_digits
-    X = X[:14].astype(float) / np.linalg.norm(X[:14], axis=(1, 2), keepdims=True)
+    X = tiny_digits[0][:14].astype(float)
+    X /= np.linalg.norm(X, axis=(1, 2), keepdims=True)
     options = {"warp": warp, "landmarks": 3, "smoothness": 0.0, "direction": "image-to-centroid"}
     solver = Adam(0.001, 5, affine_steps=10, warm_starts=False)
     centroids = X[:3]
@@ -281,7 +281,7 @@ def test_as_published_solves_every_pair_from_scratch_in_every_iteration(tiny_dig
     model = DIKMeans.as_published(3, warp=warp, landmarks=3, max_iter=3, init=X[:3], solver=solver)
     model.set_params(search__tol=0.0).fit(X)
     assert model.n_iter_ == 3
-    np.testing.assert_allclose(model.cluster_centers_, centroids, atol=3e-3)
+    np.testing.assert_allclose(model.cluster_centers_, centroids, atol=1e-4)
     warm = clone(model).set_params(solver__warm_starts=True).fit(X)
     assert np.abs(warm.cluster_centers_ - centroids).max() > 0.01
 

@@ -24,7 +24,8 @@ def iterations(monkeypatch):
 
         monkeypatch.setattr(swaps, "descend", descend)
         dataset = SimpleNamespace(realign=lambda *_: states[0])
-        return swaps._try_swap(dataset, None, BEFORE, 0, 1, np.ones((2, 1, 2, 2))).number
+        halves = {1: swaps.Split(np.ones((2, 1, 2, 2)), 1.0)}
+        return swaps._try_swaps(dataset, None, BEFORE, [(0, 1)], halves).number
 
     return follow
 
@@ -47,3 +48,28 @@ def test_a_trial_goes_on_while_it_would_get_there_at_its_pace(iterations):
 def test_no_trial_goes_on_for_ever(iterations):
     creeping = 100.0 + 10 * 0.7 ** np.arange(100)
     assert iterations(creeping) == swaps.MAX_TRIAL_ITERATIONS
+
+
+class TestProspects:
+    @staticmethod
+    def splits(gains):
+        return {k: swaps.Split(np.zeros((2, 1, 2, 2)), gain) for k, gain in enumerate(gains)}
+
+    def test_with_few_clusters_the_best_balance_is_tried_alone(self):
+        losses = np.array([5.0, 1.0, 3.0])
+        assert swaps._best_prospects(losses, self.splits([2.0, 4.0, 6.0]), frozenset()) == [(1, 2)]
+
+    def test_swaps_that_failed_or_are_not_worthwhile_are_not_tried(self):
+        losses = np.array([5.0, 1.0, 300.0])
+        splits = self.splits([0.0, 0.0, 6.0])
+        assert swaps._best_prospects(losses, splits, frozenset({(1, 2)})) == [(0, 2)]
+        assert swaps._best_prospects(losses, splits, frozenset({(1, 2), (0, 2)})) == []
+
+    def test_with_many_clusters_several_are_tried_at_once_and_no_cluster_twice(self):
+        rng = np.random.default_rng(0)
+        losses, gains = rng.uniform(0, 1, (2, 200))
+        chosen = swaps._best_prospects(losses, self.splits(gains), frozenset())
+        assert len(chosen) == swaps.swaps_per_trial(200) == 5
+        assert len({cluster for pair in chosen for cluster in pair}) == 10
+        balances = [gains[split] - losses[drop] for drop, split in chosen]
+        assert balances == sorted(balances, reverse=True)

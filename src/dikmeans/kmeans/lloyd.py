@@ -1,7 +1,8 @@
 """Lloyd's algorithm under a measure: align and assign, average, repeat.
 
 An alignment never gets worse from its warm start, and an update of the centroids never raises the
-inertia, so the inertia falls monotonically.
+inertia, so the inertia falls monotonically. A measure without warm starts aligns every pair from
+scratch in every iteration; then the inertia may rise, which ends the descent.
 """
 
 from __future__ import annotations

@@ -36,9 +36,13 @@ SEARCH_TOL = 1e-3
 WARM_UP_ITERATIONS: dict[WarpName, int] = {"none": 10, "affine": 10, "tps": 5}
 WARM_UP_STIFFNESS = 10.0
 RELEARN_ITERATIONS = 3
-# "auto": a sample of so many images, or so many per cluster if that is more; so many swaps at
-# least.
-AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER, AUTO_MIN_SWAPS = 4000, 200, 10
+# "auto": a sample of so many images, or so many per cluster if that is more, up to a number that
+# only hundreds of clusters exceed, with so many images each.
+AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER = 4000, 200
+MANY_IMAGES, MANY_CLUSTERS_SAMPLE = 20_000, 40
+# "auto": as many trials of swaps as there are clusters, within these bounds. With more clusters a
+# trial makes several swaps.
+AUTO_MIN_SWAPS, AUTO_MAX_SWAPS = 10, 40
 # "auto": as many runs as take the time of one with so many pairs of images and clusters, at most so
 # many.
 AUTO_RUN_PAIRS, AUTO_MAX_RUNS = 20_000, 4
@@ -51,10 +55,11 @@ class Search(BaseEstimator):
     ----------
     n_swaps : "auto" or int, default="auto"
         Trials of moving a centroid from where it is missed least to a cluster worth splitting, kept
-        if the inertia falls. "auto" is the number of clusters, at least 10; 0 with ``warp="none"``.
+        if the inertia falls. With 80 clusters or more, each trial moves several. "auto" is the
+        number of clusters, at least 10 and at most 40; 0 with ``warp="none"``.
     sample_size : "auto" or int, default="auto"
         Seeds are drawn from, and the search works on, a random sample of at most so many images.
-        "auto" is 4,000, or 200 per cluster if that is more.
+        "auto" is 4,000, or 200 per cluster if that is more; above 20,000 it is 40 per cluster.
     warm_up : bool, default=True
         Let the warp become flexible step by step: none, affine, stiff spline, spline. Has no effect
         with ``warp="none"``.
@@ -275,7 +280,8 @@ def make_schedule(
 def resolve_sample_size(search: Search, n_clusters: int) -> int:
     """Images in the sample of the search, if there are so many."""
     if search.sample_size == "auto":
-        return max(AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER * n_clusters)
+        wanted = max(AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER * n_clusters)
+        return min(wanted, max(MANY_IMAGES, MANY_CLUSTERS_SAMPLE * n_clusters))
     return max(int(search.sample_size), n_clusters)
 
 
@@ -298,7 +304,7 @@ def resolve_n_init(n_init: int | str, n_images: int, n_clusters: int, warp: str)
 def resolve_n_swaps(search: Search, n_clusters: int, warp: str) -> int:
     """Trials of swaps, at most."""
     if search.n_swaps == "auto":
-        return 0 if warp == "none" else max(AUTO_MIN_SWAPS, n_clusters)
+        return 0 if warp == "none" else min(max(AUTO_MIN_SWAPS, n_clusters), AUTO_MAX_SWAPS)
     return int(search.n_swaps)
 
 

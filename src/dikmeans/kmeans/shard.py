@@ -38,6 +38,7 @@ from dikmeans.registration.result import cluster_costs
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
 # scratch (judged after every stage) and from a warm start (judged on the sharp pictures).
 PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
+FEW_CENTROIDS = 4
 
 FITS_FORMAT, OWN_FORMAT, FITS_VERSION = "dikmeans-fits", "dikmeans-own-fits", 2
 _FITS_TYPES = {
@@ -291,10 +292,18 @@ def realign(
     n_jobs: int | None,
 ) -> PairFits:
     """Align all images from the identity with the centroids `columns`; keep the other pairs."""
-    bank = measure.bank(centroids[columns], columns=columns)
-    fresh = align_images(measure, shard.cast(measure.dtype).images, bank, n_jobs=n_jobs)
+    bank, is_few = measure.bank(centroids[columns], columns=columns), len(columns) <= FEW_CENTROIDS
+    fresh = align_images(
+        measure,
+        shard.cast(measure.dtype).images,
+        bank,
+        # new centroids are compared with each other only: if they are few, none is hopeless
+        prune=np.inf if is_few else PRUNE_COLD,
+        narrow=not is_few and shard.guidance is None,
+        n_jobs=n_jobs,
+    )
     fresh = fresh._replace(centroids=columns.astype(np.int32)[fresh.centroids])
-    merged = before.replaced(fresh)
+    merged = before.replaced(fresh, columns)
     return merged if shard.guidance is None else shard.guidance.charge(merged, columns)
 
 

@@ -6,6 +6,9 @@ whose cost is known), and the cluster of centroid `split` is divided in two (a s
 its members alone). Both effects on the inertia can be estimated beforehand, so the most promising
 swaps are tried first. A trial is a few warm iterations, and more as long as it would succeed at its
 present pace; it is kept if, and only if, it ends at a lower inertia. No label is involved.
+
+With many clusters one swap changes little and a trial costs as much as ever, so a trial makes
+several swaps at once, of different clusters.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ MIN_GAIN = 1e-4
 # first few trials after a swap that was kept may be long shots.
 WORTHWHILE, LONG_SHOT, N_LONG_SHOTS = 0.2, 0.05, 3
 MIN_MEMBERS = 4
+# A trial makes one swap for each so many clusters, or one.
+CLUSTERS_PER_SWAP = 40
 
 
 class Split(NamedTuple):
@@ -138,18 +143,28 @@ def swap_moves(
             for k in range(len(clustering.centroids))
         }
         losses = drop_losses(dataset, measure, clustering)
-        prospect = _best_prospect(losses, splits, state.failed)
-        if prospect is None:
+        prospects = _best_prospects(losses, splits, state.failed)
+        if not prospects:
             return
-        drop, split = prospect
-        trial = _try_swap(dataset, measure, clustering, drop, split, splits[split].halves)
+        trial = _try_swaps(dataset, measure, clustering, prospects, splits)
         trials = state.trials + 1
         if _is_better(trial, clustering):
             clustering = trial  # whatever was known about other swaps is outdated
             state = SwapState(trials, settling=0)
         else:
-            state = SwapState(trials, None, splits, state.failed | {(drop, split)})
+            state = SwapState(trials, None, splits, state.failed.union(prospects))
         yield SwapStep(clustering, state, None)
+
+
+def swaps_per_trial(n_clusters: int) -> int:
+    """How many swaps a trial makes at once, at most.
+
+    Examples
+    --------
+    >>> [swaps_per_trial(n_clusters) for n_clusters in (10, 79, 80, 1000)]
+    [1, 1, 2, 25]
+    """
+    return max(1, n_clusters // CLUSTERS_PER_SWAP)
 
 
 def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> FloatArray:
@@ -187,31 +202,39 @@ def split_cluster(
     return Split(halves.centroids, float(weights @ costs) - halves.inertia)
 
 
-def _best_prospect(
+def _best_prospects(
     losses: FloatArray, splits: dict[int, Split], failed: frozenset[tuple[int, int]]
-) -> tuple[int, int] | None:
-    """The most promising swap (drop, split) among those worth a trial."""
+) -> list[tuple[int, int]]:
+    """The most promising swaps (drop, split) among those worth a trial; no cluster twice."""
     least = LONG_SHOT if len(failed) < N_LONG_SHOTS else WORTHWHILE
-    pairs = [
-        (split.gain - losses[drop], drop, k)
-        for drop in range(len(losses))
-        for k, split in splits.items()
-        if drop != k and (drop, k) not in failed and split.gain > least * losses[drop]
-    ]
-    return max(pairs)[1:] if pairs else None
+    gains = np.array([splits[k].gain for k in range(len(losses))])
+    balance = np.where(gains > least * losses[:, None], gains - losses[:, None], -np.inf)
+    np.fill_diagonal(balance, -np.inf)
+    for pair in failed:
+        balance[pair] = -np.inf
+    chosen: list[tuple[int, int]] = []
+    for _ in range(swaps_per_trial(len(losses))):
+        # among equals, the last: of the clusters that are dropped, then of those that are split
+        best = balance.size - 1 - int(balance.ravel()[::-1].argmax())
+        drop, split = divmod(best, len(losses))
+        if balance[drop, split] == -np.inf:
+            break
+        chosen.append((drop, split))
+        balance[[drop, split]] = balance[:, [drop, split]] = -np.inf
+    return chosen
 
 
-def _try_swap(
+def _try_swaps(
     dataset: Dataset,
     measure: Measure,
     clustering: Clustering,
-    drop: int,
-    split: int,
-    halves: FloatArray,
+    swaps: list[tuple[int, int]],
+    splits: dict[int, Split],
 ) -> Clustering:
     centroids = clustering.centroids.copy()
-    centroids[[drop, split]] = halves
-    trial = dataset.realign(measure, clustering, centroids, np.array([drop, split]))
+    for drop, split in swaps:
+        centroids[[drop, split]] = splits[split].halves
+    trial = dataset.realign(measure, clustering, centroids, np.array(swaps).ravel())
     trial = descend(dataset, measure, trial, max_iter=TRIAL_ITERATIONS - 1, tol=0.0)
     for _ in range(TRIAL_ITERATIONS, MAX_TRIAL_ITERATIONS + 1):
         before = trial.inertia

@@ -18,9 +18,10 @@ from dikmeans._typing import FloatArray, ImageShape
 from dikmeans.kmeans.dataset import Dataset
 from dikmeans.kmeans.lloyd import descend, lloyd
 from dikmeans.kmeans.schedule import Phase, PhaseKind, Schedule
-from dikmeans.kmeans.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS
+from dikmeans.kmeans.swaps import SPLIT_ITERATIONS, TRIAL_ITERATIONS, swaps_per_trial
 from dikmeans.monitoring.events import ProgressEvent
 from dikmeans.registration.batches import batches
+from dikmeans.registration.descent import MAX_CANDIDATES
 from dikmeans.registration.specification import MeasureSpec
 
 TYPICAL_ITERATIONS = {
@@ -82,11 +83,14 @@ def _workload(schedule: Schedule, phase: Phase) -> Workload:
     n_images, k = schedule.n_images_of(phase), schedule.n_clusters
     pairs = n_images * k
     if phase.kind is PhaseKind.SWAPS:
-        # every cluster is split beforehand; a trial realigns two centroids, then all of them
+        # every cluster is split beforehand; a trial realigns two centroids for each of its swaps,
+        # then the candidates of all images
         typical = TYPICAL_TRIALS if k <= FEW_CLUSTERS else phase.max_trials
         trials = min(typical, phase.max_trials)
         splits = 2 * n_images * (1 + SPLIT_ITERATIONS)
-        return Workload(phase, splits, TRIAL_ITERATIONS * pairs + 2 * n_images, trials)
+        candidates = n_images * min(k, MAX_CANDIDATES)
+        realigned = 2 * n_images * swaps_per_trial(k)
+        return Workload(phase, splits, TRIAL_ITERATIONS * candidates + realigned, trials)
     n_prototypes = schedule.prototypes.number_for(schedule.sample_size // k)
     if phase.kind is PhaseKind.PROTOTYPES:
         divided = DIVISION_PASSES * n_prototypes * n_images if n_prototypes > 1 else 0

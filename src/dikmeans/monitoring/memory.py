@@ -80,9 +80,9 @@ def estimate_memory(
     Examples
     --------
     >>> round(estimate_memory(60_000, (28, 28), 10, sample_size=4000) / 1e6)
-    685
+    694
     >>> round(estimate_memory(10_000_000, (28, 28), 10, sample_size=4000, streamed=True) / 1e6)
-    867
+    869
     """
     n_values = int(np.prod(shape))
     n_basis = make_warp(warp, (shape[0], shape[1]), landmarks).n_basis

@@ -23,7 +23,6 @@ import numpy as np
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.measure import PairFits, all_centroids
 from dikmeans.registration.objective import Pairs, Problem, unmoved_costs
-from dikmeans.registration.pyramid import build_pyramid
 from dikmeans.registration.sampling import PADDING, pad
 from dikmeans.registration.solvers import Stage, Status
 from dikmeans.registration.starts import StartBank, best_poses
@@ -140,7 +139,6 @@ class Descent:
             self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
         else:
             self._deltas = np.array(start, np.float32).reshape(n_pairs, 2, -1)
-        self._affine = np.zeros((n_pairs, 2, measure.embedding.shape[1]), np.float32)
         upright = np.zeros(n_pairs, np.int8)
         self._orientations = upright if orientations is None else orientations.reshape(n_pairs)
         self._costs = np.full(n_pairs, np.inf, np.float32)
@@ -157,12 +155,12 @@ class Descent:
 
         With `narrow` only the candidates of each image remain.
         """
-        levels = build_pyramid(self._images, self._measure.grids, self._measure.border)
+        levels = self._measure.pyramid(self._images, self._measure.grids)
         active: IntArray = np.arange(len(self._costs))
-        for number, stage in enumerate(stages):
+        for stage in stages:
             images = levels[stage.level]
-            if not number:
-                self._start_affine(stage, images, self._poses(images, narrow), prune)
+            if stage.affine:
+                self._run_affine(stage, images, self._poses(images, narrow), prune)
                 active = np.flatnonzero(self._status != Status.PRUNED)
                 continue
             factor = prune if stage.prune is None or np.isinf(prune) else stage.prune
@@ -171,10 +169,7 @@ class Descent:
                 active, narrow = np.arange(len(self._costs)), False
             active = active[self._status[active] != Status.PRUNED]
             active = self._near_best(self._costs, active, factor)
-            if stage.affine:
-                self._run_affine(stage, self._pairs(images, stage.level), active)
-            else:
-                self._run(stage, self._pairs(images, stage.level), active, self._costs, prune)
+            self._run(stage, self._pairs(images, stage.level), active, self._costs, prune)
         self._active, self._sharp = active, self._pairs(self._images, 0)
 
     def _narrow(self, costs: FloatArray, most: int) -> IntArray:
@@ -189,8 +184,7 @@ class Descent:
             chosen = np.sort(ranked[:, :most], axis=1)
         kept: IntArray = (m * np.arange(n)[:, None] + chosen).ravel()
         self._centroids = np.take_along_axis(self._centroids, chosen, axis=1)
-        self._deltas, self._affine = self._deltas[kept], self._affine[kept]
-        self._costs = self._costs[kept]
+        self._deltas, self._costs = self._deltas[kept], self._costs[kept]
         self._status, self._orientations = self._status[kept], self._orientations[kept]
         return kept
 
@@ -269,19 +263,10 @@ class Descent:
             prune if stage.level or not np.isfinite(prune) else CLOSE,
         )
 
-    def _run_affine(self, stage: Stage, pairs: Pairs, active: IntArray) -> None:
-        """One stage with affine maps, from those that the `active` pairs have."""
-        key = (stage.level, True)
-        problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
-        self._affine[active], self._costs[active], self._status[active] = self._measure.minimize(
-            problem, pairs.subset(active), curvature, stage, self._affine[active]
-        )
-        self._deltas[active] = self._embedded(self._affine[active])
-
-    def _start_affine(
+    def _run_affine(
         self, stage: Stage, images: FloatArray, poses: Poses | None, prune: float
     ) -> None:
-        """The first stage, from one start of the pairs after the other; the best is kept."""
+        """The affine stage, from one start of the pairs after the other; the best is kept."""
         key = (stage.level, True)
         problem, curvature = self._bank.problems[key], self._bank.curvatures[key]
         for start in self._starts(poses, problem.n_basis, prune):
@@ -296,7 +281,6 @@ class Descent:
             )
             better = costs < start.share * self._costs[start.pairs]
             rows, worse = start.pairs[better], start.pairs[~better]
-            self._affine[rows] = reached[better]
             self._deltas[rows] = self._embedded(reached[better])
             self._costs[rows], self._status[rows] = costs[better], status[better]
             self._orientations[worse] = before[worse]

@@ -25,7 +25,8 @@ import numpy as np
 from dikmeans._typing import FloatArray, IntArray
 
 MIN_LIVE_LENGTH = 4
-# An axis shorter than this is not halved, by default: too few pixels would remain to steer by.
+# An axis shorter than this is not halved by `Grid.coarser`: too few pixels would remain to steer
+# by.
 MIN_HALVED_LENGTH = 16
 
 
@@ -65,11 +66,12 @@ class Grid:
             offset=((rows - 1) / 2, (columns - 1) / 2),
         )
 
-    def coarser(self, shortest: int = MIN_HALVED_LENGTH) -> Grid:
-        """The grid of 2 x 2 pixel blocks; axes shorter than `shortest` keep their length."""
+    def coarser(self) -> Grid:
+        """The grid of 2 x 2 pixel blocks; axes that are short already keep their length."""
         axes = zip(self.shape, self.scale, self.offset, strict=True)
         halved = [
-            (-(-n // 2), s / 2, (o - 0.5) / 2) if n >= shortest else (n, s, o) for n, s, o in axes
+            (-(-n // 2), s / 2, (o - 0.5) / 2) if n >= MIN_HALVED_LENGTH else (n, s, o)
+            for n, s, o in axes
         ]
         (rows, sr, o_r), (columns, sc, oc) = halved
         return Grid((rows, columns), (sr, sc), (o_r, oc))

@@ -67,12 +67,12 @@ class PairFits(NamedTuple):
         rows = np.arange(len(chosen))[:, None]
         return PairFits._make(array[rows, chosen] for array in self)
 
-    def replaced(self, fresh: PairFits) -> PairFits:
-        """With the alignments with some centroids, `fresh`, in place of those that there are.
+    def replaced(self, fresh: PairFits, centroids: IntArray) -> PairFits:
+        """With `fresh` alignments with some `centroids` in place of those that there are.
 
         Each image keeps as many as it has: the cheapest.
         """
-        stale = np.isin(self.centroids, fresh.centroids[0])
+        stale = np.isin(self.centroids, centroids)
         both = PairFits._make(
             np.concatenate(pair, axis=1) for pair in zip(self, fresh, strict=True)
         )

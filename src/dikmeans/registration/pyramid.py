@@ -11,20 +11,19 @@ import numpy as np
 from scipy import ndimage
 
 from dikmeans._typing import FloatArray
-from dikmeans.registration.grid import MIN_HALVED_LENGTH, Grid
+from dikmeans.registration.grid import Grid
 from dikmeans.registration.sampling import PAD_MODES, outside_level
 from dikmeans.registration.warps import Border
 
-# Smoothing, in pixels of the finer level, of an axis that is halved and of one that is not.
-SIGMA_HALVED, SIGMA_KEPT = 1.5, 0.75
-# The longer side of pictures that are halved, at least.
+# Standard deviation of the Gaussian, in pixels of the finer level, along an axis that is halved;
+# half as much along one that is not.
+LOW_PASS = 1.5
+# Halving goes on while the longer side has at least this many pixels.
 MIN_SIDE = 24
 
 
-def pyramid_grids(shape: tuple[int, int], min_side: int = MIN_SIDE) -> tuple[Grid, ...]:
+def pyramid_grids(shape: tuple[int, int]) -> tuple[Grid, ...]:
     """Grids of all levels, finest first; at least one low-pass level.
-
-    Halving goes on while the longer side has at least `min_side` pixels.
 
     Examples
     --------
@@ -34,35 +33,41 @@ def pyramid_grids(shape: tuple[int, int], min_side: int = MIN_SIDE) -> tuple[Gri
     [(1, 64), (1, 32), (1, 16)]
     """
     grids = [Grid.of(shape)]
-    while max(grids[-1].shape) >= min_side:
-        grids.append(grids[-1].coarser(min(min_side, MIN_HALVED_LENGTH)))
+    while max(grids[-1].shape) >= MIN_SIDE:
+        grids.append(grids[-1].coarser())
     if len(grids) == 1:
         grids.append(grids[0])
     return tuple(grids)
 
 
 def build_pyramid(
-    pictures: FloatArray, grids: tuple[Grid, ...], border: Border
+    pictures: FloatArray, grids: tuple[Grid, ...], border: Border, low_pass: float = LOW_PASS
 ) -> tuple[FloatArray, ...]:
-    """Pictures (n, C, rows, columns) on each of `grids`, finest first."""
+    """Pictures (n, C, rows, columns) on each of `grids`, finest first.
+
+    `low_pass` is the standard deviation of the Gaussian, in pixels of the finer level.
+    """
     levels = [pictures]
     for grid in grids[1:]:
         finer = levels[-1]
         outside = outside_level(finer, border)
         if outside is None:
-            levels.append(_low_pass(finer, grid.shape, border))
+            levels.append(_low_pass(finer, grid.shape, border, low_pass))
         else:
-            levels.append(_low_pass(finer - outside, grid.shape, "zero") + outside)
+            smoothed = _low_pass(finer - outside, grid.shape, "zero", low_pass)
+            levels.append(smoothed + outside)
     return tuple(levels)
 
 
-def _low_pass(pictures: FloatArray, shape: tuple[int, int], border: Border) -> FloatArray:
+def _low_pass(
+    pictures: FloatArray, shape: tuple[int, int], border: Border, low_pass: float
+) -> FloatArray:
     mode = {"zero": "constant", "edge": "nearest"}[border]
     for axis in (2, 3):
         length, wanted = pictures.shape[axis], shape[axis - 2]
         if length == 1:
             continue
-        sigma = SIGMA_KEPT if wanted == length else SIGMA_HALVED
+        sigma = low_pass / 2 if wanted == length else low_pass
         pictures = ndimage.gaussian_filter1d(pictures, sigma, axis=axis, mode=mode)
         if wanted < length:
             pictures = _halve(pictures, axis, border)

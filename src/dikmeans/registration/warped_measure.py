@@ -27,6 +27,7 @@ from dikmeans.parallel.threads import run_threads, single_blas_thread
 from dikmeans.registration.batches import BATCH_PIXELS
 from dikmeans.registration.compilation import announce_compilation
 from dikmeans.registration.descent import CentroidBank, Descent, StageKey, compared
+from dikmeans.registration.grid import Grid
 from dikmeans.registration.intensity import FixedIntensity, Intensity
 from dikmeans.registration.measure import Change, Direction, PairFits
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs
@@ -113,7 +114,7 @@ class WarpedMeasure:
         self.intensity = intensity or FixedIntensity()
         self.orientations = orientation_matrices(orientation)
         self.centroid_update = "mean" if direction == "image-to-centroid" else "least-squares"
-        self.grids = pyramid_grids(warp.grid.shape, solver.min_side)
+        self.grids = pyramid_grids(warp.grid.shape)
         affine = Affine(warp.grid.shape)
         self._families: dict[bool, Warp] = {False: warp, True: affine}
         self.embedding = warp.embed_affine(np.eye(affine.n_basis))
@@ -194,7 +195,7 @@ class WarpedMeasure:
         centroids = self.intensity.prepare(np.ascontiguousarray(centroids, dtype=np.float32))
         stages = self._warm if warm else (*self._cold, *self._warm)
         grids = self.grids[: 1 + max(stage.level for stage in stages)]
-        levels = build_pyramid(centroids, grids, self.border)
+        levels = self.pyramid(centroids, grids)
         keys = {(stage.level, stage.affine) for stage in (*stages, Stage(0, False, 0))}
         if columns is None:
             columns = np.arange(len(centroids))
@@ -205,6 +206,10 @@ class WarpedMeasure:
         starts = self._starts(problems, levels) if tries_poses and not warm else None
         sides = tuple(compared(self, level, is_image=False) for level in levels)
         return CentroidBank(centroids, sides, problems, curvatures, starts)
+
+    def pyramid(self, pictures: FloatArray, grids: tuple[Grid, ...]) -> tuple[FloatArray, ...]:
+        """Pictures on some of the levels, as low-pass as the solver wants them."""
+        return build_pyramid(pictures, grids, self.border, self.solver.low_pass)
 
     def _starts(
         self, problems: dict[StageKey, Problem], levels: tuple[FloatArray, ...]

@@ -171,19 +171,6 @@ def test_the_published_results_are_still_read(name):
     assert {record.model for record in records} <= set(model_names())
 
 
-def test_the_published_runs_of_deep_models_are_those_of_the_present_models():
-    pytest.importorskip("torch")
-    records = [
-        record
-        for record in read_results(RESULTS / "baselines-runs.jsonl")
-        if get_model(record.model).library == "torch"
-    ]
-    assert records
-    for record in records:
-        model = get_model(record.model).limited_to(record.parameters["max_steps"])
-        assert record.parameters == model.parameters(record.n_clusters)
-
-
 def test_every_published_run_is_one_of_the_present_models():
     for record in read_results(RESULTS / "runs.jsonl"):
         present = get_model(record.model).parameters(record.n_clusters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import numpy as np
@@ -216,3 +217,15 @@ def test_every_column_of_the_paper_is_a_task_and_every_row_is_whole():
     assert {get_model(name).paper_row for name in model_names()[:5]} <= set(TABLE_1)
     assert TABLE_1["AI K-means"]["arabic-characters"] == 30.25
     assert TABLE_1["VaDE (Conv)"]["arabic-characters"] == 46.4
+
+
+@pytest.mark.parametrize(("name", "warp"), [("ai-k-means", "affine"), ("di-k-means", "tps")])
+def test_the_rows_as_published_choose_the_low_pass_filter_by_the_distortion(name, warp):
+    model = get_model(f"{name}-published").make(3, 7)
+    assert (model.estimator.warp, model.estimator.random_state) == (warp, 7)
+    assert not model.estimator.solver.warm_starts
+    assert (model.parameter, model.values) == ("solver__low_pass", (1.5, 3.0))
+    parameters = get_model(f"{name}-published").parameters(3)
+    assert parameters == json.loads(json.dumps(parameters))
+    assert parameters["values"] == [1.5, 3.0]
+    assert parameters["estimator__solver__steps"] == 50

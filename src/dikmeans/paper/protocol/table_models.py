@@ -24,6 +24,8 @@ from dikmeans.paper.errors import look_up
 # Not part of what a model is: the protocol sets the first two, and the others change at most the
 # last bits of a result.
 _NOT_PARAMETERS = ("n_clusters", "random_state", "n_jobs", "n_threads", "device", "verbose")
+# Widths of the low-pass filter that a run of the published algorithms chooses among.
+PUBLISHED_LOW_PASS = (1.5, 3.0)
 
 # What a phase of a deep model has on a small set, where an epoch is a few batches.
 FEWEST_DEEP_STEPS = 2000
@@ -235,8 +237,10 @@ def _ai_k_means(n_clusters: int, seed: int) -> Clusterer:
 
 def _published(warp: str, n_clusters: int, seed: int) -> Clusterer:
     from dikmeans import DIKMeans
+    from dikmeans.paper.lowest_distortion import LowestDistortion
 
-    return DIKMeans.as_published(n_clusters, warp=warp, random_state=seed)
+    published = DIKMeans.as_published(n_clusters, warp=warp, random_state=seed)
+    return LowestDistortion(published, "solver__low_pass", PUBLISHED_LOW_PASS)
 
 
 def _di_k_means(n_clusters: int, seed: int) -> Clusterer:
@@ -308,7 +312,14 @@ for _name, _row, _warp, _make in (
 ):
     _as_published = partial(_published, _warp)
     register(
-        TableModel(f"{_name}-published", f"{_row} as published", _as_published, paper_row=_row)
+        TableModel(
+            f"{_name}-published",
+            f"{_row} as published",
+            _as_published,
+            paper_row=_row,
+            note="As published: a run fits with a narrow and with a wide low-pass filter, which "
+            "the paper does not specify, and keeps the lower distortion.",
+        )
     )
     register(TableModel(_name, _row, _make, paper_row=_row))
 for _name, _title, _baseline, _row in (

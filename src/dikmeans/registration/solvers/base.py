@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Constraint, Instance, check_parameters
 from dikmeans.registration.objective import Pairs, Problem
-from dikmeans.registration.pyramid import MIN_SIDE
+from dikmeans.registration.pyramid import LOW_PASS
 
 DEVICE: Sequence[Constraint] = (Instance((str, type(None)), "None or a device such as 'cuda'"),)
 
@@ -70,8 +70,8 @@ class Solver(BaseEstimator, ABC):
     """Whether a cold descent also starts from the best of a lattice of poses."""
     warm_starts: bool = True
     """Whether an iteration of Lloyd's algorithm starts from the warps of the one before."""
-    min_side: ClassVar[int] = MIN_SIDE
-    """The longer side of the pictures that the pyramid halves, at least."""
+    low_pass: float = LOW_PASS
+    """Standard deviation, in pixels of the finer one, of the filter between pyramid levels."""
     device: str | None
 
     def check(self) -> None:
