@@ -51,9 +51,10 @@ def load_digits(n_images: int, seed: int) -> ImageSet:
 
 def run_demo(n_images: int = 5000, seed: int = 0, output: Path = Path("out")) -> None:
     """Fit the three models, print the table, write centroids and report to the folder `output`."""
-    require_matplotlib()  # before the work, not after it
-    output.mkdir(parents=True, exist_ok=True)
+    # what is missing is said before the work; the digits first, for their extra has everything
     digits = load_digits(n_images, seed)
+    require_matplotlib()
+    output.mkdir(parents=True, exist_ok=True)
     assert digits.labels is not None
     print(
         f"{len(digits):,} handwritten digits, 28 x 28; 10 clusters; seed {seed}; no labels used\n"

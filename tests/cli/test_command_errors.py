@@ -51,7 +51,8 @@ FIT = ("fit", "few", "-k", "2", "-o", "run")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["fit", "empty", "-k", "3", "-o", "run"], "empty has no pictures"),
+        (["fit", "empty", "-k", "3", "-o", "run"], "empty has no pictures or sounds: it is empty."),
+        (["fit", "kept", "-k", "3", "-o", "run"], "1 file(s), none of them .aif"),
         (["fit", "unreadable", "-k", "1", "-o", "run"], "1 picture file(s), none of which can"),
         (
             ["fit", "few", "-k", "5", "-o", "run"],
@@ -192,7 +193,8 @@ def test_a_device_without_pytorch_says_what_to_install(monkeypatch, tmp_path):
 
 
 def test_a_demo_without_its_libraries_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    for library in ("mlxtend.data", "matplotlib.figure"):  # neither, as after a plain installation
+        monkeypatch.setitem(sys.modules, library, None)
     done = invoke("demo", "-o", tmp_path / "out")
     assert done.exit_code == 2
     assert "pip install 'dikmeans[demo]'" in message(done)

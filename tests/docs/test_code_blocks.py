@@ -1,13 +1,15 @@
 """Every code block of README and documentation does what it says.
 
 Python blocks of a page run one after another, as a reader would type them, at a desk where small
-pictures lie (`tests/docs/conftest.py`). Blocks with ``>>>`` must print what they show. Commands
-must be ones that the program understands, and those of `EXECUTED` pages are run.
+pictures lie (`tests/docs/conftest.py`). Blocks with ``>>>`` must print what they show, others what
+stands in a block of text right after them. Commands must be ones that the program understands, and
+those of `EXECUTED` pages are run.
 """
 
 from __future__ import annotations
 
 import doctest
+import io
 import json
 import re
 import shlex
@@ -15,6 +17,7 @@ import shutil
 import tomllib
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 
 import pytest
 import typer
@@ -48,8 +51,15 @@ def python_blocks(name: str) -> list[Block]:
     return [block for block in code_blocks(PAGES[name]) if block.language.split()[:1] == ["python"]]
 
 
+def shown_output(block: Block) -> str | None:
+    """What a page shows right after a block as its output, if it does."""
+    blocks = code_blocks(PAGES[block.page])
+    after = blocks[blocks.index(block) + 1 :]
+    return after[0].text if after and after[0].language == "text" else None
+
+
 def run(block: Block, names: dict[str, object]) -> None:
-    """Run a block, or compare what it prints with what it shows."""
+    """Run a block, and compare what it prints with what the page shows."""
     text = block.text
     for old, new in REPLACED.items():
         text = text.replace(old, new)
@@ -64,7 +74,10 @@ def run(block: Block, names: dict[str, object]) -> None:
     # lines keep their numbers, so that a traceback leads to the page
     code = compile("\n" * block.line + text, block.page, "exec")
     if not any(mark in block.text for mark in NOT_RUN):
-        exec(code, names)
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(code, names)
+        shown = shown_output(block)
+        assert shown is None or printed.getvalue() == shown, f"{block.page}:{block.line}"
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if python_blocks(name)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -81,3 +82,30 @@ def test_formats_and_versions_of_the_page_on_files_are_those_of_the_code():
     page = (DOCS / "reference/file-formats.md").read_text()
     documented = set(re.findall(r"\| `(dikmeans-[\w-]+)` \| (\d+) \|", page))
     assert documented == in_code
+
+
+WITHOUT_TORCH = """
+import sys
+from types import SimpleNamespace
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError("not installed", name="torch")
+
+sys.meta_path.insert(0, NoTorch())
+sys.path.insert(0, sys.argv[1])
+import api_pages
+
+config = SimpleNamespace(autodoc_mock_imports=["torch"])
+api_pages.write_pages(SimpleNamespace(srcdir=sys.argv[2]), config)
+"""
+
+
+def test_the_reference_lists_the_baselines_where_torch_is_not_installed(tmp_path):
+    pytest.importorskip("sphinx")
+    command = [sys.executable, "-c", WITHOUT_TORCH, EXTENSIONS, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "reference/api/dikmeans.paper.baselines.rst"
+    assert page.read_text().split()[-3:] == ["DEC", "AutoencoderKMeans", "VaDE"]

@@ -148,10 +148,14 @@ def loader_of(path: Path) -> Callable[..., ImageSet]:
         sounds = [name for name in tree.names if has_extension(name, SOUND_EXTENSIONS)]
     few = min((pictures, "pictures"), (sounds, "sounds"), key=lambda kind: len(kind[0]))
     n_most = max(len(pictures), len(sounds))
+    if not tree.names:
+        raise MissingDataError(path, "has no pictures or sounds: it is empty")
     if n_most == 0:
         expected = ", ".join(sorted(PICTURE_EXTENSIONS | SOUND_EXTENSIONS))
         raise MissingDataError(
-            path, f"has no pictures or sounds: {len(tree.names)} file(s), none of them {expected}"
+            path,
+            f"has no pictures or sounds: {len(tree.names)} file(s), none of them {expected}",
+            "Convert the files to one of these, or choose another folder.",
         )
     if len(few[0]) > FEW * n_most:
         raise MixedKindsError(path, len(pictures), len(sounds))
