@@ -46,6 +46,11 @@ def run(fitted_run, tmp_path) -> Path:
     return Path(shutil.copytree(fitted_run, tmp_path / "run"))
 
 
+def _hear_interrupts() -> None:
+    """Ctrl-C reaches the program even if the tests run in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Program:
     """`dikmeans studio RUN` in a process of its own."""
 
@@ -62,7 +67,12 @@ class Program:
         ]
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=errors, text=True, env=dict(os.environ)
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=dict(os.environ),
+                preexec_fn=None if os.name == "nt" else _hear_interrupts,
             )
         assert self.process.stdout is not None
         line = next((line for line in self.process.stdout if line.startswith("Studio: ")), "")
