@@ -117,6 +117,10 @@ class RunRecord:
         for part in ("test", "train"):
             if not set(METRICS) <= set(content[part]):
                 raise ValueError(f"{part!r} lacks one of {', '.join(METRICS)}")
+            if not 0 <= content[part]["accuracy"] <= 1:
+                raise ValueError(f"the accuracy of {part!r} is no share")
+        if content["test_size"] < 1:
+            raise ValueError("'test_size' is no number of images")
         return cls(**content)
 
 
