@@ -52,6 +52,13 @@ _ALL = (
         "python -m benchmarks.own_pictures --images 1000 --seeds 0 1 2 3 4",
         20,
     ),
+    Part(
+        "intensity",
+        "pictures.md",
+        "python -m benchmarks.intensity digits mnist face-pose,face_box --exposed --images 500 "
+        "--kinds fixed affine standardized",
+        15,
+    ),
     Part("outliers", "pictures.md", "python -m benchmarks.outliers", 3),
     Part("partial-labels", "pictures.md", "python -m benchmarks.partial_labels --runs 1", 6),
     # ablation.md
