@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.results.catalog import PARTS
+from benchmarks.results.claims import claims, with_claims
 from benchmarks.results.page import Block, blocks, clear_block, write_block
 from benchmarks.results.part import Part, PartError
 from benchmarks.results.provenance import Provenance, uncommitted
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     )
     parser.add_argument("--list", action="store_true", help="show the parts, and make nothing")
     parser.add_argument("--clear", action="store_true", help="remove figures older than the code")
+    parser.add_argument("--claims", action="store_true", help="write README's claims anew")
     parser.add_argument("--minutes", type=float, help="start no part, and no run, later than this")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.parts if name not in PARTS]
@@ -43,6 +45,11 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         for part in wanted:
             if state(part, root).startswith("older"):
                 clear_block(root / PAGES / part.page, part)
+        return 0
+    if options.claims:
+        readme = root / "README.md"
+        text = with_claims(readme.read_text(), claims(root / PAGES))
+        readme.write_text(text)
         return 0
     return make(wanted, root, options.minutes, again=bool(options.parts))
 
