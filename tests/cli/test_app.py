@@ -74,5 +74,14 @@ def test_help_shows_the_extra_that_a_device_needs():
     assert "dikmeans[deep]" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "words", [[], ["fit"], ["studio"], ["reproduce"], ["reproduce", "table"]], ids=" ".join
+)
+def test_help_shows_flags_without_a_type(words):
+    shown = CliRunner(env={"COLUMNS": "100"}).invoke(app, [*words, "--help"]).stdout
+    assert "Show this message and exit." in shown
+    assert "bool" not in shown.lower()
+
+
 def test_the_version_is_that_of_the_package():
     assert invoke("--version").stdout == f"dikmeans {importlib.metadata.version('dikmeans')}\n"

@@ -189,6 +189,8 @@ def test_info_summarizes_a_run_for_people_and_for_scripts(fitted):
     table = done.stdout.split("\nReport:")[0]
     assert shown.stdout.startswith(table)  # `fit` has shown the same, without reading the run
     assert "parameters n_clusters=3, random_state=0\n" in shown.stdout
+    assert f"{run}/centroids/, labels.csv, " in shown.stdout
+    assert "report.html, run.json\n" in shown.stdout
     result = json.loads(as_json.stdout)
     labels = open_run(run).labels
     for cluster in result["clusters"]:

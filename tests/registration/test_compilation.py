@@ -9,12 +9,20 @@ from numba.core.event import Event, EventStatus
 
 from dikmeans.registration.compilation import COMPILING, _Announcement
 
-# A measure, and the smallest of our compiled functions.
+# Measures of two threads that start together, and the smallest of our compiled functions.
 PROGRAM = """
+from threading import Barrier, Thread
 import numpy as np
 from dikmeans.kmeans.centroid_update import _add_in_order
-from dikmeans.registration import MeasureSpec
-MeasureSpec().build((6, 6))
+from dikmeans.registration import MeasureSpec, compilation
+
+together, register = Barrier(2, timeout=60), compilation.register
+compilation.register = lambda *given: (together.wait(), register(*given))
+threads = [Thread(target=MeasureSpec().build, args=[(6, 6)]) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
 _add_in_order(np.zeros((1, 4)), np.ones((3, 4)), np.zeros(3, int), np.ones(3))
 """
 

@@ -7,7 +7,7 @@ Packages add commands through the entry point group ``dikmeans.commands``: each 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -17,6 +17,7 @@ from dikmeans.cli.demo import demo
 from dikmeans.cli.export import export
 from dikmeans.cli.fit import fit
 from dikmeans.cli.info import info
+from dikmeans.cli.plain_help import show_flags_plainly
 from dikmeans.cli.predict import predict
 from dikmeans.cli.refine import refine
 from dikmeans.cli.report import report
@@ -37,6 +38,11 @@ class CommandGroup(TyperGroup):
 
         return entry_points(group=ENTRY_POINT_GROUP)
 
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Print the help of the command itself."""
+        show_flags_plainly(self, ctx)
+        super().format_help(ctx, formatter)
+
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Names of all commands, as ``--help`` lists them."""
         return [*super().list_commands(ctx), *sorted(self._entry_points.names)]
@@ -47,6 +53,8 @@ class CommandGroup(TyperGroup):
         if command is None and name in self._entry_points.names:
             command = typer.main.get_command(self._entry_points[name].load())
             command.name = name
+        if command is not None:
+            show_flags_plainly(command, ctx)
         return command
 
 

@@ -23,15 +23,20 @@ MIN_IMAGES_PER_CLUSTER = 2
 
 def choose_k(
     source: options.Input,
-    lowest: Annotated[int, typer.Option("--from", min=1, help="Smallest number of clusters.")] = 2,
-    highest: Annotated[int, typer.Option("--to", min=1, help="Largest number of clusters.")] = 20,
-    step: Annotated[int, typer.Option(min=1, help="From one number to the next.")] = 1,
+    lowest: Annotated[
+        int, typer.Option("--from", min=1, metavar="N", help="Smallest number of clusters.")
+    ] = 2,
+    highest: Annotated[
+        int, typer.Option("--to", min=1, metavar="N", help="Largest number of clusters.")
+    ] = 20,
+    step: Annotated[int, typer.Option(min=1, metavar="N", help="From one number to the next.")] = 1,
     sample: Annotated[
         int,
         typer.Option(min=4, metavar="N", help="Use a random part of at most N pictures."),
     ] = 400,
     splits: Annotated[
-        int, typer.Option(min=1, help="Random splits into two halves, for every number.")
+        int,
+        typer.Option(min=1, metavar="N", help="Random splits into two halves, for every number."),
     ] = 2,
     as_json: options.Json = False,
     quiet: options.Quiet = False,

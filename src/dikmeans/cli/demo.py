@@ -11,10 +11,17 @@ from dikmeans.cli.errors import errors_explained
 
 
 def demo(
-    images: Annotated[int, typer.Option(min=10, max=5000, help="How many digits.")] = 5000,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of everything random.")] = 0,
+    images: Annotated[
+        int, typer.Option(min=10, max=5000, metavar="N", help="How many digits.")
+    ] = 5000,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Of everything random.")
+    ] = 0,
     output: Annotated[
-        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for what is made.")
+        Path,
+        typer.Option(
+            "--output", "-o", file_okay=False, metavar="FOLDER", help="Folder for what is made."
+        ),
     ] = Path("out"),
 ) -> None:
     """Cluster 5,000 real digits in three ways: a table, the centroids and a report."""

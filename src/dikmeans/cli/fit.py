@@ -27,6 +27,7 @@ def fit(
             "--clusters",
             "-k",
             min=1,
+            metavar="N",
             help="Number of clusters. Not known? See `dikmeans choose-k`.",
             show_default=False,
         ),

@@ -179,7 +179,8 @@ Landmarks = Annotated[
     ),
 ]
 Smoothness = Annotated[
-    float | None, clustering_option(min=0, help="Larger is stiffer, 0 leaves warps free.")
+    float | None,
+    clustering_option(min=0, metavar="NUMBER", help="Larger is stiffer, 0 leaves warps free."),
 ]
 Prototypes = Annotated[
     int | None,
@@ -197,7 +198,9 @@ Outliers = Annotated[
         show_default=False,
     ),
 ]
-Seed = Annotated[int, clustering_option(min=0, max=2**32 - 1, help="Of everything random.")]
+Seed = Annotated[
+    int, clustering_option(min=0, max=2**32 - 1, metavar="N", help="Of everything random.")
+]
 Jobs = Annotated[
     int | None,
     clustering_option(

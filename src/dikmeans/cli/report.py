@@ -34,9 +34,9 @@ def report(
         ),
     ] = None,
     max_pictures: Annotated[
-        int, typer.Option(min=1, help="Show at most so many pictures on the page.")
+        int, typer.Option(min=1, metavar="N", help="Show at most so many pictures on the page.")
     ] = 2000,
-    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Heading of the page.")] = None,
     links: Annotated[
         bool, typer.Option("--links", help="Link pictures to their files on this computer.")
     ] = False,

@@ -24,7 +24,9 @@ def studio(
     ],
     clusters: Annotated[
         int | None,
-        typer.Option("--clusters", "-k", min=1, help="For a folder of pictures: fit it first."),
+        typer.Option(
+            "--clusters", "-k", min=1, metavar="N", help="For a folder of pictures: fit it first."
+        ),
     ] = None,
     moved_to: Annotated[
         str | None,
@@ -33,7 +35,7 @@ def studio(
         ),
     ] = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on this computer; 0 finds one.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port on this computer; 0 finds one.")
     ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")

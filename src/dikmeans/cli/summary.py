@@ -153,14 +153,14 @@ def print_origin(run: RunFolder) -> None:
         if defaults.get(name) != value
     ]
     stopped = "stopped early: " if info["interrupted"] else ""
+    files = sorted(f"{entry.name}{'/' * entry.is_dir()}" for entry in run.path.iterdir())
     lines = {
         "pictures": f"{place['name']} ({', '.join([place['split'], *limit, *options])})",
         "made": f"{info['created']}, {model.n_iter_} iterations on all pictures; "
         f"{stopped}{model.history_.stopped}",
         "parameters": ", ".join(parameters),
         "versions": ", ".join(f"{name} {n}" for name, n in info.get("versions", {}).items()),
-        "files": f"{run.path}/"
-        "model.safetensors, labels.csv, pictures.safetensors, centroids/, run.json",
+        "files": f"{run.path}/{', '.join(files)}",
     }
     console = make_console(stderr=False)
     console.print()

@@ -36,7 +36,10 @@ class _Announcement(Listener):
         """Nothing to say."""
 
 
+_announcement = _Announcement()  # one for all threads: each may get as far as to register it
+
+
 @cache
 def announce_compilation() -> None:
     """Have the first compilation in this process announced."""
-    register("numba:compile", _Announcement())
+    register("numba:compile", _announcement)

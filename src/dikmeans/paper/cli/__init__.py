@@ -11,6 +11,8 @@ import typer
 from dikmeans.paper.cli.figures_command import figures
 from dikmeans.paper.cli.table_command import table
 
-commands = typer.Typer(help="Reproduce the paper's results.", no_args_is_help=True)
+commands = typer.Typer(
+    help="Reproduce the paper's results.", no_args_is_help=True, add_completion=False
+)
 commands.command()(table)
 commands.command()(figures)
