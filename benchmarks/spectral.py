@@ -1,6 +1,6 @@
 """Spectral clustering by our costs of all pairs, beside what needs no such matrix.
 
-    DIKMEANS_DATA=... python -m benchmarks.spectral --data mnist --images 1000 --seeds 0 1 2
+    DIKMEANS_DATA=... python -m benchmarks.spectral --images 1000 --seeds 0 1 2
 
 For every seed, images are drawn from the training part of a data set, and all methods cluster the
 same images into as many clusters as there are classes; accuracies are on these images. K-means,
@@ -23,6 +23,7 @@ from dikmeans.evaluation.metrics import clustering_accuracy
 from dikmeans.paper.protocol.data_tasks import get_task
 from dikmeans.paper.protocol.table_models import get_model
 
+DATA = ["mnist", "arabic-characters", "rock-paper-scissors"]
 MODELS = ("k-means", "umap-k-means", "di-k-means")
 SPECTRAL = {"spectral, no warp": "none", "spectral, spline": "tps"}
 N_TO_COMPILE = 100
@@ -66,7 +67,7 @@ def rows(name: str, n_images: int, seeds: list[int]) -> Iterator[list[str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", nargs="+", default=["mnist"], help="names of data sets")
+    parser.add_argument("--data", nargs="+", default=DATA, help="names of data sets")
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     options = parser.parse_args()
