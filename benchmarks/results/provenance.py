@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import importlib.metadata
 import os
@@ -49,9 +50,47 @@ class Provenance:
         return f"Commit {self.commit}, {self.date}, {self.machine}."
 
     def is_current(self, root: Path, sources: Sequence[str]) -> bool:
-        """Whether `sources` are the same now as they were in its commit."""
-        arguments = ("diff", "--quiet", self.commit, "--", *sources)
-        return subprocess.run(("git", *arguments), cwd=root, check=False).returncode == 0
+        """Whether `sources` compute the same now as in its commit."""
+        try:
+            changed = _git(root, "diff", "--name-only", self.commit, "--", *sources).splitlines()
+            return all(
+                name.endswith(".py")
+                and same_code(
+                    _git(root, "show", f"{self.commit}:{name}"), (root / name).read_text()
+                )
+                for name in changed
+            )
+        except (
+            subprocess.CalledProcessError,
+            OSError,
+        ):  # an unknown commit; a file that came or went
+            return False
+
+
+def same_code(before: str, after: str) -> bool:
+    """Whether two sources differ in nothing but comments, docstrings, annotations and layout."""
+    return ast.dump(_bare(before)) == ast.dump(_bare(after))
+
+
+def _bare(source: str) -> ast.AST:
+    """Return a syntax tree without what is there for readers and type checkers only."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [line for line in body if not _is_for_readers(line)] or [ast.Pass()]
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    return tree
+
+
+def _is_for_readers(line: ast.stmt) -> bool:
+    """Whether a statement is a string of documentation, or for type checkers."""
+    if isinstance(line, ast.If):
+        return isinstance(line.test, ast.Name) and line.test.id == "TYPE_CHECKING"
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
 
 
 def uncommitted(root: Path, sources: Sequence[str]) -> list[str]:

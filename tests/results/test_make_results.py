@@ -119,6 +119,20 @@ def test_a_change_elsewhere_leaves_them_current(root):
     assert states(root) == ["current", "current"]
 
 
+def test_comments_and_annotations_leave_them_current(root):
+    commit(root, "def f(x):\n    return x + 1\n")
+    command.main([], root)
+    commit(root, 'def f(x: int) -> int:\n    """Add one."""\n    return x + 1  # one\n')
+    assert states(root) == ["current", "current"]
+    commit(root, 'def f(x: int) -> int:\n    """Add one."""\n    return x + 2  # one\n')
+    assert states(root) == ["older", "older"]
+
+
+def test_a_commit_that_is_not_there_makes_a_figure_old(root):
+    write_block(page_of(root), SUM, Provenance("0123abc", "2026-01-31", "two cores"), "2")
+    assert command.state(SUM, root) == "older: the code has changed since 0123abc"
+
+
 def test_another_command_makes_a_figure_old(root, monkeypatch):
     command.main([], root)
     longer = Part("sum", "speed.md", script("print(1+1+1)"), 1, sources=("src",))
