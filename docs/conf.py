@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery", "tutorials/worked"],
     "filename_pattern": r"\.py$",
     "image_scrapers": ("figure_scraper.scrape_figures",),
+    "reset_modules": ("matplotlib", "plain_warnings.show_warnings_plainly"),
     "ignore_repr_types": r"matplotlib",
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "reference/api/examples",

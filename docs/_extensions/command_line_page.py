@@ -30,6 +30,21 @@ def plain(text: str | None) -> str:
     return words
 
 
+def as_code(names: str) -> str:
+    """Names and value of an option, apart, so that a narrow column breaks between them.
+
+    Examples
+    --------
+    >>> as_code("-k, --clusters N")
+    '`-k`, `--clusters` `N`'
+    """
+    words = names.replace("|", "\\|").split(" ")
+    code = (
+        word if word == "/" else f"`{word.rstrip(',')}`{',' * word.endswith(',')}" for word in words
+    )
+    return " ".join(code)
+
+
 def commands(command: Command, context: typer.Context) -> Iterator[tuple[Command, typer.Context]]:
     """A command and those below it, in the order of its help."""
     yield command, context
@@ -46,8 +61,7 @@ def options(command: Command, context: typer.Context) -> Iterator[str]:
         record = parameter.get_help_record(context)
         if record is None:  # hidden
             continue
-        names, text = record
-        yield f"| `{names.replace('|', chr(92) + '|')}` | {plain(text)} |"
+        yield f"| {as_code(record[0])} | {plain(record[1])} |"
 
 
 def section(command: Command, context: typer.Context) -> str:

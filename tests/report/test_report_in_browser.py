@@ -30,6 +30,9 @@ def test_every_view_opens_without_a_complaint_and_without_the_network(page):
         for view in VIEWS:
             page.go(view)
             assert page.one("h1").text
+            # "false" or "null", where a part is left out
+            loose = "return [...MAIN.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)"
+            assert page.js(f"{loose}.map((node) => node.data)") == []
     assert page.complaints() == []
     requests = page.requests()
     assert requests  # the log works: the page itself is in it

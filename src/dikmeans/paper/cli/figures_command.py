@@ -31,21 +31,34 @@ def figures(
         ),
     ] = None,
     train_size: Annotated[
-        int, typer.Option(min=1, help="Use a random part of at most so many training images.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Use a random part of at most so many training images."
+        ),
     ] = 600,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all fits and random choices.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of all fits and random choices.")
+    ] = 0,
     output: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder for the figures and figures.json.")
+        Path,
+        typer.Option(
+            file_okay=False, metavar="FOLDER", help="Folder for the figures and figures.json."
+        ),
     ] = Path("reproduction/figures"),
     formats: Annotated[
         list[FileFormat],
-        typer.Option("--format", help="File format; repeatable.", show_default="png"),
+        typer.Option(
+            "--format", metavar="png|pdf|svg", help="File format; repeatable.", show_default="png"
+        ),
     ] = [FileFormat.PNG],  # noqa: B006 -- typer needs a list, and nobody changes it
-    dpi: Annotated[int, typer.Option(min=30, max=1200, help="Dots per inch of a PNG.")] = 110,
+    dpi: Annotated[
+        int, typer.Option(min=30, max=1200, metavar="N", help="Dots per inch of a PNG.")
+    ] = 110,
     results: Annotated[
         Path | None,
         typer.Option(
             dir_okay=False,
+            metavar="FILE",
             help="File of finished runs for accuracy-distortion. Default: a grid of runs is made.",
         ),
     ] = None,

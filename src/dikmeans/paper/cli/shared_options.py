@@ -10,11 +10,14 @@ import typer
 DataNames = Annotated[
     list[str] | None,
     typer.Option(
-        help="Data set, or folder with train/ and test/; repeatable. Default: the paper's."
+        metavar="NAME",
+        help="Data set, or folder with train/ and test/; repeatable. Default: the paper's.",
     ),
 ]
 DataHome = Annotated[
     Path | None,
-    typer.Option(help="Where the data sets are. Default: $DIKMEANS_DATA, or the cache."),
+    typer.Option(
+        metavar="FOLDER", help="Where the data sets are. Default: $DIKMEANS_DATA, or the cache."
+    ),
 ]
 Download = Annotated[bool, typer.Option(help="Download missing data, where possible.")]

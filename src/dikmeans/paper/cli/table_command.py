@@ -18,20 +18,28 @@ if TYPE_CHECKING:
 def table(
     data: DataNames = None,
     models: Annotated[
-        list[str] | None, typer.Option(help="Model; repeatable. Default: all that are installed.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Model; repeatable. Default: all that are installed."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each model on each data set.")] = 10,
+    runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs of each model on each data set.")
+    ] = 10,
     seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the first run; the next runs count up.")
+        int, typer.Option(min=0, metavar="N", help="Seed of the first run; the next runs count up.")
     ] = 0,
     train_size: Annotated[
         int | None,
-        typer.Option(min=1, help="Train on a random part of at most so many images. Default: all."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train on a random part of at most so many images. Default: all.",
+        ),
     ] = None,
     deep_steps: Annotated[
         int | None,
         typer.Option(
             min=1,
+            metavar="N",
             help="Train deep models for at most so many batches per phase. Default: to the end.",
         ),
     ] = None,
@@ -39,16 +47,20 @@ def table(
         float | None,
         typer.Option(
             min=0,
+            metavar="NUMBER",
             help="Minutes; no run starts later. 0 shows the runs there are. Default: no limit.",
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option(file_okay=False, help="Folder for table.md and table.csv.")
+        Path,
+        typer.Option(file_okay=False, metavar="FOLDER", help="Folder for table.md and table.csv."),
     ] = Path("reproduction"),
     results: Annotated[
         Path | None,
         typer.Option(
-            dir_okay=False, help="File of finished runs. Default: runs.jsonl in the output folder."
+            dir_okay=False,
+            metavar="FILE",
+            help="File of finished runs. Default: runs.jsonl in the output folder.",
         ),
     ] = None,
     data_home: DataHome = None,

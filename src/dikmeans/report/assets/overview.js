@@ -10,7 +10,7 @@ const INTRO = {
 };
 
 function showOverview() {
-  MAIN.append(
+  const parts = [
     el("section", { class: "intro" },
       el("h1", {}, DATA.title),
       el("p", { class: "lead" },
@@ -34,7 +34,9 @@ function showOverview() {
     el("section", { class: "two" },
       el("div", {}, el("h2", {}, "The course of the fit"), costCurve()),
       el("div", {}, el("h2", {}, "The settings, and the reasons"), settingsTable())),
-    el("footer", {}, provenance()));
+    el("footer", {}, provenance()),
+  ];
+  MAIN.append(...parts.filter(Boolean));
   roving(document.getElementById("cards"));
 }
 
