@@ -29,7 +29,12 @@ _ALL = (
     ),
     Part("unequal-sizes", "speed.md", "python -m benchmarks.unequal_sizes --seeds 0 1 2", 5),
     Part("mnist-fit", "speed.md", "python -m benchmarks.mnist_fit --seeds 0 1 2", 4),
-    Part("solver", "speed.md", "python -m benchmarks.solver", 25),
+    Part(
+        "solver",
+        "speed.md",
+        "python -m benchmarks.solver --images 300 --sides 4 8 --smoothness 0.3",
+        5,
+    ),
     Part(
         "growth",
         "speed.md",
