@@ -50,21 +50,31 @@ class Provenance:
         return f"Commit {self.commit}, {self.date}, {self.machine}."
 
     def is_current(self, root: Path, sources: Sequence[str]) -> bool:
-        """Whether `sources` compute the same now as in its commit."""
+        """Whether `sources` compute the same now as in its commit.
+
+        They do if they differ in comments and annotations only, or by commits that are listed as
+        refactorings.
+        """
         try:
             changed = _git(root, "diff", "--name-only", self.commit, "--", *sources).splitlines()
-            return all(
-                name.endswith(".py")
-                and same_code(
-                    _git(root, "show", f"{self.commit}:{name}"), (root / name).read_text()
-                )
-                for name in changed
-            )
-        except (
-            subprocess.CalledProcessError,
-            OSError,
-        ):  # an unknown commit; a file that came or went
+            if all(self._has_same_code(root, name) for name in changed):
+                return True
+            since = ("log", "--no-merges", "--format=%h", "--abbrev=7", f"{self.commit}..HEAD")
+            commits = set(_git(root, *since, "--", *sources).splitlines())
+            return not uncommitted(root, sources) and commits <= refactorings(root)
+        except (subprocess.CalledProcessError, OSError):  # an unknown commit, a file that is gone
             return False
+
+    def _has_same_code(self, root: Path, name: str) -> bool:
+        before = _git(root, "show", f"{self.commit}:{name}")
+        return name.endswith(".py") and same_code(before, (root / name).read_text())
+
+
+def refactorings(root: Path) -> set[str]:
+    """Return the commits that changed the code, and no result to the last bit."""
+    path = root / "benchmarks" / "results" / "refactorings.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {line.split()[0] for line in lines if line and not line.startswith("#")}
 
 
 def same_code(before: str, after: str) -> bool:

@@ -40,9 +40,12 @@ SUM = Part("sum", "speed.md", script("print(1+1)"), 1, sources=("src",))
 FAILS = Part("sum", "speed.md", script("raise(SystemExit(3))"), 1, sources=("src",))
 
 
-def git(root: Path, *arguments: str) -> None:
+def git(root: Path, *arguments: str) -> str:
     name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(("git", *name, *arguments), cwd=root, check=True, capture_output=True)
+    done = subprocess.run(
+        ("git", *name, *arguments), cwd=root, check=True, capture_output=True, text=True
+    )
+    return done.stdout
 
 
 @pytest.fixture
@@ -78,9 +81,7 @@ def test_every_missing_part_is_made_and_nothing_else_on_the_page_changes(root):
     assert command.main([], root) == 0
     made = blocks(page_of(root))
     assert {name: block.output for name, block in made.items()} == {"hello": "hello", "sum": "2"}
-    head = subprocess.run(
-        ("git", "rev-parse", "--short=7", "HEAD"), cwd=root, capture_output=True, text=True
-    ).stdout.strip()
+    head = git(root, "rev-parse", "--short=7", "HEAD").strip()
     assert {block.provenance.commit for block in made.values()} == {head}
     assert made["hello"].command == HELLO.command
     prose = [line for line in PAGE.splitlines() if line and not line.startswith("<!--")]
@@ -125,6 +126,19 @@ def test_comments_and_annotations_leave_them_current(root):
     commit(root, 'def f(x: int) -> int:\n    """Add one."""\n    return x + 1  # one\n')
     assert states(root) == ["current", "current"]
     commit(root, 'def f(x: int) -> int:\n    """Add one."""\n    return x + 2  # one\n')
+    assert states(root) == ["older", "older"]
+
+
+def test_a_listed_refactoring_leaves_them_current(root):
+    command.main([], root)
+    commit(root, "y = 1\n")
+    assert states(root) == ["older", "older"]
+    [done] = git(root, "log", "-1", "--format=%h", "--abbrev=7").split()
+    listed = root / "benchmarks" / "results" / "refactorings.txt"
+    listed.parent.mkdir(parents=True)
+    listed.write_text(f"# why\n{done} renamed\n")
+    assert states(root) == ["current", "current"]
+    commit(root, "y = 2\n")
     assert states(root) == ["older", "older"]
 
 
