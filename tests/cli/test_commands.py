@@ -182,6 +182,12 @@ def test_pictures_of_another_size_are_resized_to_that_of_the_run(fitted, picture
     assert np.mean(same) > 0.9
 
 
+def test_the_report_does_not_tell_where_the_pictures_are(fitted, pictures):
+    page = (fitted[0] / "report.html").read_text()
+    assert f"pictures in {pictures.name}" in page
+    assert str(pictures.parent) not in page
+
+
 def test_info_summarizes_a_run_for_people_and_for_scripts(fitted):
     run, done = fitted
     shown, as_json = invoke("info", run), invoke("info", run, "--json")

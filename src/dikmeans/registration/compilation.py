@@ -1,6 +1,6 @@
 """A word to whoever waits: the first alignment on a machine compiles its loops.
 
-numba keeps compiled loops in files, so that it happens once per installation. When it does, a
+numba keeps compiled loops in files, so that each is compiled once per installation. When one is, a
 message goes to the log (``logging.getLogger("dikmeans")``), which Python shows on standard error
 unless the program has other plans for its log.
 """
@@ -13,8 +13,8 @@ from functools import cache
 from numba.core.event import Event, Listener, register
 
 COMPILING = (
-    "dikmeans is compiling its inner loops for this machine. That takes some seconds and happens "
-    "once: the results are kept for later runs."
+    "dikmeans is compiling inner loops for this machine. That takes some seconds; the results are "
+    "kept for later runs."
 )
 
 

@@ -128,7 +128,7 @@ def load_arrays(
         names=names,
         card=Card(
             title=path.name,
-            source=f"array file {path}",
+            source=f"array file {path.name}",
             citation="-",
             size=f"{len(images)} images of {format_shape(images.shape[1:])}",
             processing=format_shape(images.shape[1:3]) + (", inverted" if invert else ""),

@@ -223,7 +223,7 @@ def _card(path: Path, images: FloatArray, options: DecodeOptions, n_unreadable: 
     processing += [f"{n_unreadable} unreadable file(s) left out"] if n_unreadable else []
     return Card(
         title=path.name,
-        source=f"pictures in {path}",
+        source=f"pictures in {path.name}",
         citation="-",
         size=f"{len(images)} images of {format_shape(images.shape[1:])}",
         processing=", ".join(processing),

@@ -122,7 +122,7 @@ def load_sounds(
         names=tuple(usable),
         card=Card(
             title=path.name,
-            source=f"sounds in {path}",
+            source=f"sounds in {path.name}",
             citation="-",
             size=f"{len(images)} sounds",
             processing=f"spectrograms of {format_shape(size)} to {highest_hz:,.0f} Hz{left_out}",
