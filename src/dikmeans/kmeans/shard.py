@@ -32,7 +32,7 @@ from dikmeans.kmeans.guidance import REJECTED, Guidance
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix
 from dikmeans.registration.descent import MAX_CANDIDATES
-from dikmeans.registration.measure import Bank, Measure, PairFits
+from dikmeans.registration.measure import Bank, Measure, PairFits, WarmStart
 from dikmeans.registration.result import cluster_costs
 
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
@@ -259,19 +259,16 @@ def assign(
         if guidance is not None:
             fits = _without_pruning(fits, measure, images, bank, guidance.numbers, n_jobs)
     else:
-        fits = align_images(
-            measure,
-            images,
-            bank,
-            start=before.deltas,
-            orientations=before.orientations,
-            keep=before.costs.argmin(axis=1),
+        start = WarmStart(
+            before.deltas,
+            before.orientations,
             # surcharges are no part of what the measure knows
-            known=before.costs if guidance is None else None,
+            costs=before.costs if guidance is None else None,
             centroids=before.centroids,
-            prune=PRUNE_WARM if gives_up else np.inf,
-            n_jobs=n_jobs,
+            keep=before.costs.argmin(axis=1),
         )
+        prune = PRUNE_WARM if gives_up else np.inf
+        fits = align_images(measure, images, bank, start=start, prune=prune, n_jobs=n_jobs)
     return fits if guidance is None else guidance.charge(fits)
 
 
