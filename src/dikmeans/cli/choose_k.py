@@ -57,7 +57,7 @@ def choose_k(
         from dikmeans.evaluation import choose_n_clusters
 
         pictures = options.PictureOptions(split, size, stretch, invert, color)
-        measure = {"warp": warp, "landmarks": landmarks, "smoothness": smoothness}
+        measure: JSON = {"warp": warp, "landmarks": landmarks, "smoothness": smoothness}
         model = options.make_model(
             lowest,
             preprocessing=preprocessing,

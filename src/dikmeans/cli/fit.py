@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dikmeans.cli.signals import StopSignals
     from dikmeans.datasets import ImageSet
     from dikmeans.estimator import DIKMeans
-    from dikmeans.runs import Run
+    from dikmeans.runs import RunFolder
 
 
 def fit(
@@ -185,14 +185,14 @@ def _check_output(
     return checkpoint, replace
 
 
-def _print_json(run: Run, page: Path | None, notes: list[str]) -> None:
+def _print_json(run: RunFolder, page: Path | None, notes: list[str]) -> None:
     from dikmeans.cli.summary import run_as_json
 
     path = None if page is None else str(page)
     print_json({**run_as_json(run), "report": path, "notes": notes})
 
 
-def _print_run(run: Run, images: ImageSet, page: Path | None) -> None:
+def _print_run(run: RunFolder, images: ImageSet, page: Path | None) -> None:
     from dikmeans.cli.summary import print_agreement, print_run
 
     print_run(run)

@@ -246,7 +246,7 @@ class PictureOptions(NamedTuple):
             options["labels"] = str(Path(labels).expanduser().absolute()) if is_file else labels
         return ImageSource.resolve(name, self.split, options=options, limit=limit)
 
-    def words(self) -> dict[str, object]:
+    def words(self) -> JSON:
         """The options that differ from their defaults, for `command_words`."""
         return {
             "split": None if self.split == "train" else self.split,
@@ -300,7 +300,7 @@ def load_pictures(source: ImageSource, model: DIKMeans, *, at_least: int, purpos
     return images
 
 
-def command_words(command: str, *arguments: str, **options: object) -> str:
+def command_words(command: str, /, *arguments: str, **options: object) -> str:
     """A command line that the user can copy; options that are None or False are left out.
 
     Examples

@@ -34,7 +34,7 @@ from dikmeans.outofcore.sources import Source
 from dikmeans.registration.measure import PairFits
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 # Sums that are added up in one place.
 SUMS_AT_ONCE = 16
@@ -92,7 +92,7 @@ class DaskWorkers:
 
     def __init__(self, client: Client):
         self._client = client
-        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         self._scratch: list[Scratch] = []
         self._shared: deque[Shared] = deque(maxlen=SHARED_AT_ONCE)
         self._wholes: weakref.WeakSet[Whole] = weakref.WeakSet()
@@ -129,8 +129,8 @@ class DaskWorkers:
         return future
 
     def _submit(
-        self, function: Callable[..., object], arguments: Sequence[object], **options: Any
-    ) -> Any:
+        self, function: Callable[..., object], arguments: Sequence[object], **options: object
+    ) -> Future:
         picks = [a.number if isinstance(a, Part) else None for a in arguments]
         plain = [_future(a) for a in arguments]
         if all(pick is None for pick in picks):

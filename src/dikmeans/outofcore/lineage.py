@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dikmeans.kmeans.dataset import Handle
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 
 class Slot(Enum):
@@ -61,7 +64,7 @@ class Whole:
         Tasks before it that the scheduler has to remember for its sake.
     """
 
-    future: Any
+    future: Future
     shard: Handle
     base: Call | None
     history: History | None
@@ -78,7 +81,7 @@ class Part(NamedTuple):
 class Shared(NamedTuple):
     """A value that the workers have, and this process too."""
 
-    future: Any
+    future: Future
     value: object
 
 

@@ -135,7 +135,7 @@ class Descent:
             self._centroids = start.centroids
         n_pairs = self._centroids.size
         self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
-        self._orientations = np.zeros(n_pairs, np.int8)
+        self._orientations: IntArray = np.zeros(n_pairs, np.int8)
         if start is not None:
             self._deltas = np.array(start.deltas, np.float32).reshape(n_pairs, 2, -1)
             if start.orientations is not None:
