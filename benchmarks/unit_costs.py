@@ -58,7 +58,7 @@ def main() -> None:
     def row(k: int, folder: Path) -> list[str]:
         centroids = images[:k].copy()
         fits = on_shard.assign(shard, measure, centroids, None, 1)
-        own = on_shard.own_fits(fits)
+        nearest = on_shard.nearest_fits(fits)
         rule_passes = 3
         moved = centroids + np.float32(0.01) * images[k : 2 * k]
 
@@ -73,7 +73,7 @@ def main() -> None:
             "cold": lambda: on_shard.assign(shard, measure, centroids, None, 1),
             "warm": lambda: on_shard.assign(shard, measure, moved, fits, 1),
             "pass": lambda: on_shard.gather(
-                shard, measure, centroids.astype(float), own, np.inf, 1
+                shard, measure, centroids.astype(float), nearest, np.inf, 1
             ),
             "store": store,
         }

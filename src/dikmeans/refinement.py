@@ -384,7 +384,7 @@ class _Refit:
         measure, records = self._measure, []
         images = self._images.cast(measure.dtype).guided(self._guidance)
         clustering = images.assign(measure, self._start.pictures.astype(measure.dtype))
-        cutoff = cutoff_for(self._model.outliers, images.own_costs(clustering), images.weights)
+        cutoff = cutoff_for(self._model.outliers, images.nearest_costs(clustering), images.weights)
         images = images.trimmed(cutoff)
         clustering, stopped = images.summarized(clustering), OUT_OF_ITERATIONS
         for number in range(1, max_iter + 1):

@@ -173,7 +173,7 @@ def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> F
     second = np.minimum(np.partition(fit.costs, 1, axis=1)[:, 1], dataset.cutoff)
     counted = fit.weights > 0
     regret = np.zeros(len(second))
-    regret[counted] = fit.weights[counted] * np.maximum(second - fit.own_costs, 0.0)[counted]
+    regret[counted] = fit.weights[counted] * np.maximum(second - fit.nearest_costs, 0.0)[counted]
     return weight_per_cluster(fit.labels, regret, len(clustering.centroids))
 
 
@@ -191,7 +191,7 @@ def split_cluster(
     unchanged = Split(np.stack([centroid, centroid]), 0.0)
     if len(members) < MIN_MEMBERS:
         return unchanged
-    weights, costs = fit.weights[members], fit.own_costs[members]
+    weights, costs = fit.weights[members], fit.nearest_costs[members]
     mass = weights * costs
     if not mass.sum() > 0:
         return unchanged

@@ -49,7 +49,7 @@ class History:
 
 
 @dataclass(eq=False)
-class Whole:
+class AlignmentTask:
     """All results of a task that aligns a shard.
 
     Attributes
@@ -74,7 +74,7 @@ class Whole:
 class Part(NamedTuple):
     """One of the results of a task that returns several."""
 
-    whole: Whole
+    task: AlignmentTask
     number: int
 
 
@@ -94,7 +94,7 @@ def calls_of(history: History | None) -> list[Call]:
     return calls[::-1]
 
 
-def repeat(shard: object, base: Call | None, calls: Sequence[Call]) -> tuple[Any, ...]:
+def replay(shard: object, base: Call | None, calls: Sequence[Call]) -> tuple[Any, ...]:
     """The results of the last of these calls on a shard."""
     results: tuple[Any, ...] = ()
     for function, arguments in [*([] if base is None else [base]), *calls]:
@@ -111,4 +111,4 @@ def anchor(shard: object, base: Call | None, calls: Sequence[Call], key: str) ->
     try:
         return data[key]
     except KeyError:
-        return repeat(shard, base, calls)
+        return replay(shard, base, calls)

@@ -2,8 +2,10 @@
 
 The loops over pixels are written in these, not left to the compiler's own vectorization: it cannot
 keep the sums of a short stretch of pixels in vectors, nor fetch two neighboring pixels at once, and
-it needs seconds to try. Where the units are narrower a vector is several of them. Sums are added up
-in the order that is written here, so the result does not depend on what surrounds a loop.
+it needs seconds to try. A vector is one register of AVX-512, two of AVX2, four of SSE or NEON: LLVM
+divides it, nothing here asks which processor it is. Sums are added up in the order that is written
+here, so the result does not depend on what surrounds a loop; processors that cannot multiply and
+add at once (`fma`) round differently.
 
 `load`, `store` and `gather` do not check their indices, and want arrays that are C contiguous; an
 index counts from the first element of the array.
@@ -107,7 +109,7 @@ def splat(typing, number):
 
 @intrinsic
 def fma(typing, a, b, c):
-    """``a * b + c``."""
+    """``a * b + c``, rounded once where the processor can."""
 
     def generate(context, builder, signature, args):
         return _call(builder, "fmuladd", _FLOATS, args)
