@@ -250,7 +250,7 @@ class TestPieces:
         before, after = (problem.local(state).nearest_costs for state in (first, second))
         assert np.all(after <= before * (1 + 1e-6))
 
-    def test_the_own_centroid_is_always_refined(self, images):
+    def test_the_centroid_that_was_nearest_is_always_refined(self, images):
         problem = Problem.of(images, build_measure((28, 28)))
         first = problem.assign(images[[0, 11, 25]])
         moved = problem.dataset.move_centroids(problem.measure, first)

@@ -79,7 +79,7 @@ def test_an_iteration_reads_every_state_once_and_every_image_once_per_pass(clust
     for stored in clustering.fits:
         stored._read = counted("states", stored._read)
     for stored in clustering.nearest_fits:
-        stored._read = counted("own warps", stored._read)
+        stored._read = counted("nearest fits", stored._read)
     load = counted("images", workers.StoredShard.load)
     monkeypatch.setattr(workers.StoredShard, "load", load)
     for step in lloyd(dataset, AFFINE, clustering, max_iter=1, tol=0.0):
@@ -90,7 +90,7 @@ def test_an_iteration_reads_every_state_once_and_every_image_once_per_pass(clust
     # the first pass of the update was made together with the alignment before it
     assert reads == {
         "states": n_shards,
-        "own warps": (n_passes - 1) * n_shards,
+        "nearest fits": (n_passes - 1) * n_shards,
         "images": n_passes * n_shards,
     }
 
