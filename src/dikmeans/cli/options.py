@@ -222,13 +222,13 @@ Quiet = Annotated[bool, output_option("--quiet", "-q", help="Show no progress.")
 class PictureOptions(NamedTuple):
     """How pictures are read, as the options of that panel say."""
 
-    split: Literal["train", "test"]
-    size: PictureSize | None
-    stretch: bool
-    invert: bool
-    color: bool | None
+    split: Literal["train", "test"] = "train"
+    size: PictureSize | None = None
+    stretch: bool = False
+    invert: bool = False
+    color: bool | None = None
 
-    def source(self, name: str, labels: str, limit: int | None) -> ImageSource:
+    def source(self, name: str, labels: str, limit: int | None = None) -> ImageSource:
         """The pictures that the options select; what they leave open is left to the data."""
         from dikmeans.datasets import ImageSource
 
