@@ -64,7 +64,7 @@ def main() -> None:
         """Microseconds of every step for one image."""
         centroids = images[:k].copy()
         fits = on_shard.assign(shard, measure, centroids, None, 1)
-        own = on_shard.own_fits(fits)
+        nearest = on_shard.nearest_fits(fits)
         moved = centroids + np.float32(0.01) * images[k : 2 * k]
 
         def store() -> None:
@@ -78,7 +78,7 @@ def main() -> None:
             "cold": lambda: on_shard.assign(shard, measure, centroids, None, 1),
             "warm": lambda: on_shard.assign(shard, measure, moved, fits, 1),
             "pass": lambda: on_shard.gather(
-                shard, measure, centroids.astype(float), own, np.inf, 1
+                shard, measure, centroids.astype(float), nearest, np.inf, 1
             ),
             "store": store,
         }
