@@ -99,7 +99,7 @@ _ALL = (
         "figures/README.md",
         "python tools/pictures.py docs/results/figures",
         5,
-        sources=(*ENGINE, "src/dikmeans/report", "src/dikmeans/studio", "src/dikmeans/demo.py"),
+        code=(*ENGINE, "src/dikmeans/report", "src/dikmeans/studio", "src/dikmeans/demo.py"),
         pictures=(
             *("demo-centroids", "demo-prototypes"),
             *(f"report-{view}" for view in ("overview", "cluster", "picture")),
@@ -127,7 +127,7 @@ _ALL = (
         "baselines.md",
         f"{_TABLE} --runs 3 {_models(*_DEEP)}",
         1200,
-        sources=("src/dikmeans/paper/baselines",),
+        code=("src/dikmeans/paper/baselines",),
     ),
 )
 PARTS = {part.name: part for part in _ALL}

@@ -39,17 +39,25 @@ class Part:
         As a reader would type it: ``python -m benchmarks.x ...`` or ``dikmeans ...``.
     minutes : int
         About how long it takes on two cores.
-    sources : tuple of str
-        Files and folders whose changes make its figures old.
+    code : tuple of str
+        Files and folders whose changes make its figures old, besides the benchmark itself.
     """
 
     name: str
     page: str
     command: str
     minutes: int
-    sources: tuple[str, ...] = ENGINE
+    code: tuple[str, ...] = ENGINE
     keeps_runs: ClassVar[bool] = False
     """Whether it can show what there is, without time to make more."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Files and folders whose changes make its figures old."""
+        _, *words = self.command.split()
+        if words[0] != "-m":
+            return self.code
+        return (*self.code, f"{words[1].replace('.', '/')}.py")
 
     def run(self, root: Path, minutes_left: float | None) -> str:
         """Run the command in the repository `root` and return what belongs on the page."""

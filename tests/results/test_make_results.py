@@ -35,9 +35,9 @@ def script(text: str) -> str:
     return f"python -c {text}"
 
 
-HELLO = Part("hello", "speed.md", script("print('hello')"), 1, sources=("src",))
-SUM = Part("sum", "speed.md", script("print(1+1)"), 1, sources=("src",))
-FAILS = Part("sum", "speed.md", script("raise(SystemExit(3))"), 1, sources=("src",))
+HELLO = Part("hello", "speed.md", script("print('hello')"), 1, code=("src",))
+SUM = Part("sum", "speed.md", script("print(1+1)"), 1, code=("src",))
+FAILS = Part("sum", "speed.md", script("raise(SystemExit(3))"), 1, code=("src",))
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -147,9 +147,15 @@ def test_a_commit_that_is_not_there_makes_a_figure_old(root):
     assert command.state(SUM, root) == "older: the code has changed since 0123abc"
 
 
+def test_a_change_of_the_benchmark_makes_its_figures_old():
+    part = Part("kernel", "speed.md", "python -m benchmarks.kernel --quick", 1, code=("src",))
+    assert part.sources == ("src", "benchmarks/kernel.py")
+    assert HELLO.sources == ("src",)
+
+
 def test_another_command_makes_a_figure_old(root, monkeypatch):
     command.main([], root)
-    longer = Part("sum", "speed.md", script("print(1+1+1)"), 1, sources=("src",))
+    longer = Part("sum", "speed.md", script("print(1+1+1)"), 1, code=("src",))
     assert command.state(longer, root).startswith("older: made by another command")
 
 
