@@ -78,7 +78,7 @@ class TablePart(Part):
         if minutes_left is not None:
             command += ["--time-budget", str(minutes_left)]
         _output_of(command, root)
-        return (folder / "table.md").read_text()
+        return without_missing_rows((folder / "table.md").read_text())
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,18 @@ class PicturesPart(Part):
         if missing:
             raise PartError(f"{self.command} made no {', '.join(missing)}.")
         return "Makes " + ", ".join(f"`{name}.png`" for name in self.pictures) + "."
+
+
+def without_missing_rows(table: str) -> str:
+    """Return a table without rows that have no run; a line says how many these were."""
+    lines = table.splitlines()
+    kept = [line for line in lines if "| not run |" not in line]
+    if len(kept) == len(lines):
+        return table
+    return (
+        "\n".join(kept)
+        + f"\n\nRows that have no run yet, and are left out: {len(lines) - len(kept)}."
+    )
 
 
 def _with_this_python(words: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.results import __main__ as command
 from benchmarks.results.catalog import PARTS
 from benchmarks.results.page import blocks, clear_block, write_block
-from benchmarks.results.part import Part, PartError, PicturesPart
+from benchmarks.results.part import Part, PartError, PicturesPart, without_missing_rows
 from benchmarks.results.provenance import Provenance
 
 ROOT = Path(__file__).parents[2]
@@ -198,6 +198,13 @@ def test_a_picture_that_was_not_made_is_named(root):
     part = PicturesPart("sum", "speed.md", script("pass"), 1, pictures=("centroids",))
     with pytest.raises(PartError, match="made no centroids"):
         part.run(root, None)
+
+
+def test_rows_without_a_run_are_counted_not_shown():
+    rows = "| a | 1 |\n| b | not run |\n| c | not run |\n\nNotes."
+    shown = without_missing_rows(rows)
+    assert shown == "| a | 1 |\n\nNotes.\n\nRows that have no run yet, and are left out: 2."
+    assert without_missing_rows("| a | 1 |\n") == "| a | 1 |\n"
 
 
 def test_provenance_is_read_as_it_was_written():
