@@ -7,7 +7,7 @@ installed_docs := .venv/.installed-docs
 # the tests of a file share what they have fitted, so they stay together
 side_by_side := --numprocesses 2 --dist loadfile
 
-.PHONY: setup setup-deep setup-docs browser demo docs test test-all coverage bench bench-compare lint clean
+.PHONY: setup setup-deep setup-docs browser demo docs test test-all coverage bench bench-compare results lint clean
 
 setup: $(installed)
 
@@ -72,6 +72,11 @@ bench: setup-deep
 	$(python) -m benchmarks.checkpoint
 	$(python) -m benchmarks.streaming
 	$(python) -m benchmarks.mnist_fit
+
+# every table and picture of docs/results that is missing or older than the code: hours, interrupt and continue as you like;
+# make results PARTS="kernel growth"; make results MINUTES=60. Data sets come from DIKMEANS_DATA, or are downloaded.
+results: setup-deep browser
+	$(python) -m benchmarks.results $(PARTS) $(if $(MINUTES),--minutes $(MINUTES))
 
 # the working tree against a commit, side by side: make bench-compare BASE=main
 bench-compare: setup

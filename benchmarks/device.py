@@ -24,6 +24,7 @@ from dikmeans.kmeans.centroid_update import Members, gather_sums
 from dikmeans.kmeans.shard import PRUNE_COLD, PRUNE_WARM
 from dikmeans.registration import Measure, MeasureSpec, QuasiNewton
 from dikmeans.registration.batches import align_images
+from dikmeans.registration.measure import WarmStart
 
 N_CENTROIDS, REPEATS = 10, 3
 
@@ -41,7 +42,7 @@ def timings(
     work: dict[str, Callable[[Measure], object]] = {
         "from scratch": lambda a: align_images(a, images, bank, prune=PRUNE_COLD, n_jobs=1),
         "warm start": lambda a: align_images(
-            a, images, warm, start=start, keep=labels, prune=PRUNE_WARM, n_jobs=1
+            a, images, warm, start=WarmStart(start, keep=labels), prune=PRUNE_WARM, n_jobs=1
         ),
         "sums for the update": lambda a: gather_sums(a, members, centroids, 1),
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -24,7 +25,8 @@ from dikmeans.kmeans import shard
 from dikmeans.kmeans.dataset import Clustering, Dataset
 from dikmeans.kmeans.lloyd import descend
 from dikmeans.registration import MeasureSpec
-from dikmeans.registration.measure import Measure
+from dikmeans.registration.batches import align_images
+from dikmeans.registration.measure import Measure, PairFits
 
 ITERATIONS = 3
 # With more clusters than this an exhaustive run takes too long.
@@ -54,8 +56,12 @@ def iterate(
 
 
 def exhaustive_inertia(dataset: Dataset, measure: Measure, start: np.ndarray) -> float:
-    """The inertia if no pair is given up."""
-    with mock.patch.multiple(shard, PRUNE_COLD=np.inf, PRUNE_WARM=np.inf):
+    """The inertia if every image is aligned with all centroids, and no pair is given up."""
+
+    def align_all(*arguments: Any, **options: Any) -> PairFits:
+        return align_images(*arguments, **{**options, "prune": np.inf, "narrow": False})
+
+    with mock.patch.object(shard, "align_images", align_all):
         return iterate(dataset, measure, start)[0].inertia
 
 

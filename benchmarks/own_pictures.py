@@ -27,7 +27,7 @@ from scipy import ndimage
 
 from benchmarks._common import print_table
 from dikmeans import DIKMeans
-from dikmeans.cli.options import load_pictures, make_source
+from dikmeans.cli.options import PictureOptions, load_pictures
 from dikmeans.evaluation.metrics import clustering_accuracy
 
 Random = np.random.Generator
@@ -95,10 +95,7 @@ def from_file(path: str) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
     if Path(path).suffix == ".npz":
         with np.load(path) as file:
             return file["images"], file["labels"], {}
-    source = make_source(
-        path, "train", size=None, stretch=False, invert=False, color=None, labels="folders",
-        limit=None,
-    )  # fmt: skip
+    source = PictureOptions().source(path, labels="folders")
     images = load_pictures(source, model, at_least=2, purpose="a benchmark")
     return images.images, images.labels, {"preprocessing": model.preprocessing}
 

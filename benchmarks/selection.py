@@ -11,16 +11,14 @@ an hour on two cores that had other work, too.
 from __future__ import annotations
 
 import argparse
-import platform
-import time
+import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import spearmanr
 from sklearn.model_selection import ParameterGrid, train_test_split
 
-from dikmeans import DIKMeans, Search, __version__
+from dikmeans import DIKMeans, Search
 from dikmeans.datasets import load
 from dikmeans.evaluation.metrics import clustering_accuracy
 from dikmeans.paper.label_free_search import (
@@ -83,7 +81,8 @@ def study(
         rows.append(
             {"setting": setting} | {key: np.mean([run[key] for run in runs]) for key in runs[0]}
         )
-        print(setting, {key: round(float(rows[-1][key]), 4) for key in runs[0]}, flush=True)
+        scores = {key: round(float(rows[-1][key]), 4) for key in runs[0]}
+        print(setting, scores, file=sys.stderr, flush=True)
     return rows
 
 
@@ -122,32 +121,15 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=500)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--families", nargs="*", default=list(FAMILIES), choices=list(FAMILIES))
-    parser.add_argument("--output", type=Path, default=Path("docs/results/selection.md"))
     arguments = parser.parse_args()
 
     digits = load("mnist", "train", arguments.data_home)
     part = digits.subset(np.random.RandomState(0).permutation(len(digits))[: arguments.images])
-    begin = time.perf_counter()
-    lines = [
-        "# Choosing without labels: which criterion ranks settings as the accuracy does?",
-        "",
-        f"Made by `python -m benchmarks.selection`: {len(part)} random MNIST training images, "
-        f"mean of seeds {arguments.seeds}; dikmeans {__version__}, "
-        f"Python {platform.python_version()}. "
-        "Accuracy is that of the fit on all of these images. Scores are larger where better "
-        "(distortions with a minus sign, mean per image); a criterion is good if its correlation "
-        "with the accuracy is near +1. With a dozen settings the standard error of a rank "
-        'correlation is about 0.3. "Distortion" is the paper\'s word for the inertia.',
-    ]
-    details = []
     for family in arguments.families:
         title, estimator, grid = FAMILIES[family]
         rows = study(estimator, grid, part.images, part.labels, arguments.seeds)
-        lines += ["", f"## {title}", "", *summary_lines(rows)]
-        details += ["", f"### {title}", "", *detail_lines(rows)]
-        page = [*lines, "", "## All settings", *details]
-        arguments.output.write_text("\n".join(page) + "\n", encoding="utf-8")
-        print(f"{family}: after {(time.perf_counter() - begin) / 60:.0f} minutes", flush=True)
+        lines = [f"## {title}", "", *summary_lines(rows), "", *detail_lines(rows), ""]
+        print("\n".join(lines), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,14 +16,12 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.cluster import AgglomerativeClustering, SpectralClustering
 
-from benchmarks._common import digits, print_table
+from benchmarks._common import affinities, digits, print_table
 from dikmeans import pairwise_cost
 from dikmeans.evaluation.metrics import clustering_accuracy
 from dikmeans.preprocessing import LocalContrast
 
 N_CLASSES = 10
-# The scale of an affinity is the typical cost to the neighbor of this rank.
-RANK = 5
 
 
 def matrices(n: int, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -46,10 +44,8 @@ def figures(costs: np.ndarray, y: np.ndarray) -> list[float]:
     for linkage in ("average", "complete"):
         tree = AgglomerativeClustering(N_CLASSES, metric="precomputed", linkage=linkage)
         found.append(clustering_accuracy(y, tree.fit_predict(costs)))
-    both = (costs + costs.T) / 2
-    affinity = np.exp(-both / np.median(np.sort(both, axis=1)[:, RANK]))
     spectral = SpectralClustering(N_CLASSES, affinity="precomputed", random_state=0)
-    return [*found, clustering_accuracy(y, spectral.fit_predict(affinity))]
+    return [*found, clustering_accuracy(y, spectral.fit_predict(affinities(costs)))]
 
 
 def rows(n: int, seeds: list[int]) -> Iterator[list[str]]:

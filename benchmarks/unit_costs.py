@@ -1,8 +1,10 @@
 """What one image costs: processor time of each step, bytes on disk and in memory.
 
-From these figures docs/scale.md computes what large sets take. Processor seconds of one thread, not
-of the clock, so that other programs on the machine do not count; each is the median of a few
-repeats on real digits.
+Processor seconds of one thread, not of the clock, so that other programs on the machine do not
+count; each is the median of a few repeats on real digits. From these figures a second table
+computes what large sets take: K = 10, four prototypes per cluster and ten iterations over all
+images, which is an assumption. Images are read to be checked, at first, three times per iteration,
+and in the end.
 
     python -m benchmarks.unit_costs [--images 3000] [--repeats 5]
 """
@@ -27,6 +29,9 @@ from dikmeans.preprocessing import UnitNorm
 from dikmeans.registration import MeasureSpec
 
 SHAPE = (28, 28)
+N_CLUSTERS, N_PROTOTYPES, MANY = 10, 40, 100
+N_ITERATIONS, PASSES = 10, 3
+LARGE_SETS = {"ten million": 1e7, "a billion": 1e9}
 
 
 def cpu_seconds(job: Callable[[], object], repeats: int) -> float:
@@ -55,11 +60,11 @@ def main() -> None:
     )
     measure = MeasureSpec().build(SHAPE)
 
-    def row(k: int, folder: Path) -> list[str]:
+    def costs(k: int, folder: Path) -> dict[str, float]:
+        """Microseconds of every step for one image."""
         centroids = images[:k].copy()
         fits = on_shard.assign(shard, measure, centroids, None, 1)
-        own = on_shard.own_fits(fits)
-        rule_passes = 3
+        nearest = on_shard.nearest_fits(fits)
         moved = centroids + np.float32(0.01) * images[k : 2 * k]
 
         def store() -> None:
@@ -73,19 +78,12 @@ def main() -> None:
             "cold": lambda: on_shard.assign(shard, measure, centroids, None, 1),
             "warm": lambda: on_shard.assign(shard, measure, moved, fits, 1),
             "pass": lambda: on_shard.gather(
-                shard, measure, centroids.astype(float), own, np.inf, 1
+                shard, measure, centroids.astype(float), nearest, np.inf, 1
             ),
             "store": store,
         }
         cost = {name: cpu_seconds(job, options.repeats) / n * 1e6 for name, job in jobs.items()}
-        return [
-            f"{k}",
-            *(f"{cost[name]:.1f}" for name in jobs),
-            f"{cost['warm'] + rule_passes * cost['pass']:.0f}",
-            f"{cost['cold'] / k:.1f}",
-            f"{cost['warm'] / k:.1f}",
-            f"{fits_bytes(1, k, measure.n_basis):,}",
-        ]
+        return cost | {"iteration": cost["warm"] + PASSES * cost["pass"]}
 
     header = [
         "K",
@@ -100,9 +98,50 @@ def main() -> None:
         "alignments (bytes)",
     ]
     with tempfile.TemporaryDirectory() as folder:
-        print_table(header, (row(k, Path(folder)) for k in (10, 40, 100)))
-    n_pixels = int(np.prod(SHAPE))
-    print(f"\nimages: {n_pixels} bytes each as uint8, {n_pixels * 4} preprocessed")
+        found = {k: costs(k, Path(folder)) for k in (N_CLUSTERS, N_PROTOTYPES, MANY)}
+    print_table(
+        header,
+        (
+            [
+                f"{k}",
+                *(f"{cost:.1f}" for cost in of_image.values()),
+                f"{of_image['cold'] / k:.1f}",
+                f"{of_image['warm'] / k:.1f}",
+                f"{fits_bytes(1, k, measure.n_basis):,}",
+            ]
+            for k, of_image in found.items()
+        ),
+    )
+    print()
+    few, prototypes = found[N_CLUSTERS], found[N_PROTOTYPES]
+    steps = {
+        f"aligned from scratch with {N_CLUSTERS} centroids": few["cold"],
+        f"{N_ITERATIONS} iterations": N_ITERATIONS * few["iteration"],
+        f"aligned from scratch with {N_PROTOTYPES} prototypes": prototypes["cold"],
+        "read and scaled": (PASSES * N_ITERATIONS + 3) * few["prepare"],
+        "alignments to disk and back": (N_ITERATIONS + 1) * few["store"],
+    }
+    steps["all of it"] = sum(steps.values())
+    sizes = {
+        "images on disk, as bytes": int(np.prod(SHAPE)),
+        "images preprocessed, in the memory of workers": 4 * int(np.prod(SHAPE)),
+        "alignments, of which there are up to three sets": fits_bytes(
+            1, N_CLUSTERS, measure.n_basis
+        ),
+    }
+    print_table(
+        ["computed", "of one image", *LARGE_SETS],
+        [
+            *(
+                [step, f"{us:.0f} us", *(f"{us * n / 3.6e9:.1f} h" for n in LARGE_SETS.values())]
+                for step, us in steps.items()
+            ),
+            *(
+                [what, f"{size:,} B", *(f"{size * n / 1e9:,.0f} GB" for n in LARGE_SETS.values())]
+                for what, size in sizes.items()
+            ),
+        ],
+    )
 
 
 if __name__ == "__main__":

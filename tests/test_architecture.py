@@ -56,6 +56,7 @@ OPTIONAL = {
     "starlette": {"studio"},
     "uvicorn": {"studio"},
     "mlxtend": set(),
+    "umap": set(),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,9 @@ DType: TypeAlias = np.dtype[Any]
 PathLike: TypeAlias = str | os.PathLike[str]
 ImageShape: TypeAlias = tuple[int, ...]
 """(rows, columns) or (rows, columns, channels) of a picture, as the user has it."""
+ImagesLike: TypeAlias = ArrayLike | Iterator[ArrayLike]
+"""Images as users have them: an array or what NumPy makes one of, also on disk or in a cluster; or
+an iterator of arrays of images."""
 JSON: TypeAlias = dict[str, Any]
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "DType",
     "FloatArray",
     "ImageShape",
+    "ImagesLike",
     "IntArray",
     "PathLike",
 ]

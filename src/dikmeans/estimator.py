@@ -20,7 +20,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dikmeans._typing import JSON, ArrayLike, DType, FloatArray, ImageShape, IntArray, PathLike
+from dikmeans._typing import (
+    JSON,
+    Array,
+    ArrayLike,
+    DType,
+    FloatArray,
+    ImageShape,
+    ImagesLike,
+    IntArray,
+    PathLike,
+)
 from dikmeans.checkpoint.fingerprint import fingerprint_of
 from dikmeans.checkpoint.store import open_store
 from dikmeans.frames import Frame
@@ -456,7 +466,7 @@ class DIKMeans(
     @with_callbacks
     def fit(
         self,
-        X: Any,
+        X: ImagesLike,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
@@ -572,7 +582,9 @@ class DIKMeans(
             given_centroids=not isinstance(self.init, str),
         )
 
-    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: ImagesLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Let a batch of images move the centroids: for streams.
 
         The first images, `Search.sample_size` of them, are collected over as many calls as it
@@ -663,7 +675,7 @@ class DIKMeans(
         self.decided_ = np.full(len(self.labels_), FREE)
 
     def fit_transform(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: ImagesLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> FloatArray:
         """Fit, then the cost of each image to each cluster; X is read twice."""
         if isinstance(X, Iterator):
@@ -675,7 +687,7 @@ class DIKMeans(
         return costs
 
     def fit_predict(
-        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: ImagesLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> IntArray:
         """Fit, then the cluster of each image."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
@@ -749,7 +761,7 @@ class DIKMeans(
         """How sure each label of the fit is, from 0 to 1: its cluster against the second-best."""
         return confidence(self.assignment_.margins, self.temperature_)
 
-    def membership(self, X: Any) -> FloatArray:
+    def membership(self, X: ImagesLike) -> FloatArray:
         """How far each image belongs to each cluster, shape (N, K); rows sum to one.
 
         ``softmax(-(transform(X) + cluster_surcharges_) / temperature_)``; see
@@ -759,11 +771,11 @@ class DIKMeans(
         costs = np.asarray(self.transform(X), dtype=np.float64) + self.cluster_surcharges_
         return membership(costs, self.temperature_)
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: ImagesLike) -> IntArray:
         """The cluster of each image, an int array of shape (N,); -1 for outliers."""
         return self.assign(X).labels
 
-    def assign(self, X: Any) -> Assignment:
+    def assign(self, X: ImagesLike) -> Assignment:
         """Cluster, prototype, cost, margin and warp of each image, as `predict` decides.
 
         Hopeless pairs are not refined, which saves time; margins to them are upper bounds.
@@ -788,7 +800,7 @@ class DIKMeans(
         outliers = self.outlier_rule_.are_outliers(nearest.costs, nearest.labels)
         return nearest.without(outliers)
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: ImagesLike) -> FloatArray:
         """The cost of each image to each cluster, shape (N, K): to its cheapest prototype.
 
         Every pair is refined to the end, whereas `predict` gives up on hopeless ones early: in rare
@@ -800,12 +812,14 @@ class DIKMeans(
             )
             return costs.astype(dataset.dtype, copy=False)
 
-    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ImagesLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Minus the inertia of X: the higher, the better the prototypes fit."""
         costs = self.assign(X).costs
         return -float(check_weights(sample_weight, len(costs)) @ costs)
 
-    def align(self, X: Any, labels: ArrayLike | None = None) -> Alignments:
+    def align(self, X: ImagesLike, labels: ArrayLike | None = None) -> Alignments:
         """Each image's alignment with its prototype: warped picture, grid, residual, costs.
 
         Parameters
@@ -838,7 +852,7 @@ class DIKMeans(
         return alignments if labels is None else alignments.onto(labels, n_jobs=self.n_jobs)
 
     def align_assigned(
-        self, X: Any, assignment: Assignment, costs: FloatArray | None = None
+        self, X: Array, assignment: Assignment, costs: FloatArray | None = None
     ) -> Alignments:
         """Alignments of images whose assignment, with its warps, is known: nothing is searched.
 
@@ -877,7 +891,7 @@ class DIKMeans(
 
     def average_originals(
         self,
-        X: Any,
+        X: Array | list[Array],
         originals: Originals | None = None,
         *,
         assignment: Assignment | None = None,
@@ -932,23 +946,26 @@ class DIKMeans(
         True
         """
         check_is_fitted(self)
-        X = stack(X) if isinstance(X, list | tuple) else X  # anything else may lie on a disk
-        assignment = self.assign(X) if assignment is None else assignment
+        # anything else may lie on a disk
+        images = stack(X) if isinstance(X, list | tuple) else X
+        assignment = self.assign(images) if assignment is None else assignment
         n_prototypes = len(self.prototypes_)
 
-        def own(number: int) -> FloatArray:
-            return np.reshape(X[number], self.image_shape_)
+        def image(number: int) -> FloatArray:
+            return np.reshape(images[number], self.image_shape_)
 
         def maps(numbers: IntArray) -> CarriedMaps:
-            return self.maps_to_prototypes(X, assignment, numbers)
+            return self.maps_to_prototypes(images, assignment, numbers)
 
-        read = _reader(own if originals is None else originals, len(assignment.labels))
+        read = _reader(image if originals is None else originals, len(assignment.labels))
         # outliers are in no mean
         owners = np.where(assignment.labels < 0, -1, assignment.prototypes)
         members = best_members(owners, assignment.costs, n_prototypes, max_members)
         return average_members(members, maps, read, size, frame, self.n_jobs)
 
-    def maps_to_prototypes(self, X: Any, assignment: Assignment, numbers: IntArray) -> CarriedMaps:
+    def maps_to_prototypes(
+        self, X: Array, assignment: Assignment, numbers: IntArray
+    ) -> CarriedMaps:
         """Where some of the images are read to bring them into the frames of their prototypes."""
         if len(assignment.labels) != len(X):
             raise ValueError(
@@ -1082,7 +1099,7 @@ class DIKMeans(
             raise InvalidParameterError("label_strength", strength, "a number above 0")
         return parse_labels(y, n_images, self.n_clusters, strength)
 
-    def _check_labels_fit_into_memory(self, X: Any, y: ArrayLike | None) -> None:
+    def _check_labels_fit_into_memory(self, X: ImagesLike, y: ArrayLike | None) -> None:
         """Refuse labels of images that are read in pieces, before any is read."""
         if y is None or not is_read_in_pieces(X):
             return
@@ -1095,7 +1112,7 @@ class DIKMeans(
 
     # -- images --------------------------------------------------------------------------------
 
-    def _open(self, X: Any, sample_weight: ArrayLike | None) -> Dataset:
+    def _open(self, X: ImagesLike, sample_weight: ArrayLike | None) -> Dataset:
         """The images of a fit, all checked; shape and preprocessing are learned from them."""
         source = open_source(X, flat=self.image_shape is not None)
         if source is None:
@@ -1109,7 +1126,7 @@ class DIKMeans(
             self._check_enough(np.broadcast_to(1.0, len(source)) if given is None else given)
             return self._open_source(source, given, few.dtype)
 
-    def _open_new(self, X: Any) -> Dataset:
+    def _open_new(self, X: ImagesLike) -> Dataset:
         """Images for a fitted estimator, all checked."""
         check_is_fitted(self)
         source = open_source(X)
@@ -1150,7 +1167,7 @@ class DIKMeans(
 
     def _check_images(
         self,
-        X: Any,
+        X: ImagesLike,
         sample_weight: ArrayLike | None,
         *,
         reset: bool,
@@ -1161,11 +1178,11 @@ class DIKMeans(
         With `reset` shape and preprocessing are learned from them; images of weight zero do not
         take part. `numbers` are those of the images, if X is only a part of them.
         """
-        X = stack(X)
-        expected = self.image_shape if reset else self._expected_shape(X.shape)
-        table, shape = flatten(X, expected)
+        stacked = stack(X)
+        expected = self.image_shape if reset else self._expected_shape(stacked.shape)
+        table, shape = flatten(stacked, expected)
         if reset and self.image_shape is None:
-            warn_if_misread(X.shape, stacklevel=4)
+            warn_if_misread(stacked.shape, stacklevel=4)
         table = validate_data(self, table, reset=reset, **table_rules(table))
         refuse_non_finite(table, numbers=numbers)
         weights = check_weights(sample_weight, len(table))
@@ -1269,7 +1286,7 @@ class DIKMeans(
             self.__dict__ = before
             raise
 
-    def preprocess(self, X: Any) -> FloatArray:
+    def preprocess(self, X: ImagesLike) -> FloatArray:
         """Images as they are compared: preprocessed, of shape (N, channels, rows, columns)."""
         with self._open_new(X) as dataset:
             return dataset.local().images

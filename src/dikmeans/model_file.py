@@ -217,37 +217,10 @@ def load_model(cls: type[ModelT], path: PathLike) -> ModelT:
 
 def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> ModelT:
     """The model; raises ValueError, KeyError and the like if header or tensors are no model's."""
-    parameters, fitted = dict(header["parameters"]), header["fitted"]
-    known = set(cls._get_param_names())
-    _refuse_odd("entries", (set(header) ^ _HEADER) | (set(parameters) ^ known))
-    _refuse_odd("fitted values", set(fitted) ^ _FITTED)
-    learned = {name for name in tensors if name.startswith(_PREPROCESSING)}
-    _refuse_odd("tensors", (set(tensors) - learned - _OPTIONAL_TENSORS) ^ _TENSORS)
-    is_given = not isinstance(parameters["init"], str)
-    if is_given != ("init" in tensors) or (is_given and parameters["init"] is not None):
-        raise ValueError("given first centroids should be a tensor")
-    if fitted["learned_prior"] != ("deformation_precision" in tensors):
-        raise ValueError("unknown or missing tensors: deformation_precision")
-
-    decoded = {name: _decode(value) for name, value in parameters.items()}
-    if decoded["init"] is None:
-        decoded["init"] = tensors["init"]
-    model = cls(**decoded)  # type: ignore[arg-type]  # checked right now
-    model._check_parameters()
-    shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
-    resolve_solver(model.solver)
-    preprocessing = _decode(fitted["preprocessing"])
-    if not isinstance(preprocessing, Preprocessor):
-        raise ValueError(f"{preprocessing!r} is no preprocessing")
-    asked = model.preprocessing
-    is_other = isinstance(asked, str) and asked not in ("auto", preprocessing.name)
-    if is_other or (asked is None and preprocessing.name is not None):
-        raise ValueError(f"preprocessing={asked!r} cannot have become {preprocessing.name!r}")
-    arrays = {name.removeprefix(_PREPROCESSING): tensors[name] for name in learned}
-    model.preprocessing_ = preprocessing.restore({**fitted["learned"], **arrays}, shape)
-    _check_pictures(tensors, model.n_clusters, model.compared_shape_, shape)
-    model.measure_ = model.measure_for(model.preprocessing_)
-    measure = model.measure_.build(shape)
+    fitted = header["fitted"]
+    _check_names(cls, header, tensors)
+    model = _restore_settings(cls, header, tensors)
+    measure = model.measure_.build(model.image_shape_)
     n_parameters = 2 * measure.n_basis
     precision = tensors.get("deformation_precision")
     expected = (model.n_clusters, n_parameters, n_parameters)
@@ -255,7 +228,7 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
         raise ValueError(
             f"deformation_precision should be positive definite matrices of shape {expected}"
         )
-    if fitted["n_features_in"] != np.prod(shape):
+    if fitted["n_features_in"] != np.prod(model.image_shape_):
         raise ValueError("n_features_in does not fit image_shape")
     if not np.isfinite(float(fitted["inertia"])):
         raise ValueError(f"inertia is {fitted['inertia']}")
@@ -286,6 +259,49 @@ def _rebuild(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> Mode
     model._n_features_out = model.n_clusters
     if header["feature_names_in"]:
         model.feature_names_in_ = np.asarray(header["feature_names_in"], dtype=object)
+    return model
+
+
+def _check_names(cls: type[DIKMeans], header: JSON, tensors: dict[str, Array]) -> None:
+    """Raise ValueError unless header and tensors are those of a model, by their names."""
+    parameters, fitted = dict(header["parameters"]), header["fitted"]
+    known = set(cls._get_param_names())
+    _refuse_odd("entries", (set(header) ^ _HEADER) | (set(parameters) ^ known))
+    _refuse_odd("fitted values", set(fitted) ^ _FITTED)
+    fixed = {name for name in tensors if not name.startswith(_PREPROCESSING)}
+    _refuse_odd("tensors", (fixed - _OPTIONAL_TENSORS) ^ _TENSORS)
+    is_given = not isinstance(parameters["init"], str)
+    if is_given != ("init" in tensors) or (is_given and parameters["init"] is not None):
+        raise ValueError("given first centroids should be a tensor")
+    if fitted["learned_prior"] != ("deformation_precision" in tensors):
+        raise ValueError("unknown or missing tensors: deformation_precision")
+
+
+def _restore_settings(cls: type[ModelT], header: JSON, tensors: dict[str, Array]) -> ModelT:
+    """A model with its parameters, its preprocessing and its measure."""
+    fitted = header["fitted"]
+    decoded = {name: _decode(value) for name, value in dict(header["parameters"]).items()}
+    if decoded["init"] is None:
+        decoded["init"] = tensors["init"]
+    model = cls(**decoded)  # type: ignore[arg-type]  # checked right now
+    model._check_parameters()
+    shape = model.image_shape_ = check_image_shape(fitted["image_shape"])
+    resolve_solver(model.solver)
+    preprocessing = _decode(fitted["preprocessing"])
+    if not isinstance(preprocessing, Preprocessor):
+        raise ValueError(f"{preprocessing!r} is no preprocessing")
+    asked = model.preprocessing
+    is_other = isinstance(asked, str) and asked not in ("auto", preprocessing.name)
+    if is_other or (asked is None and preprocessing.name is not None):
+        raise ValueError(f"preprocessing={asked!r} cannot have become {preprocessing.name!r}")
+    learned = {
+        name.removeprefix(_PREPROCESSING): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(_PREPROCESSING)
+    }
+    model.preprocessing_ = preprocessing.restore({**fitted["learned"], **learned}, shape)
+    _check_pictures(tensors, model.n_clusters, model.compared_shape_, shape)
+    model.measure_ = model.measure_for(model.preprocessing_)
     return model
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dikmeans._typing import ArrayLike, FloatArray, IntArray
+from dikmeans._typing import Array, ArrayLike, FloatArray, IntArray
 from dikmeans.errors import DikmeansError
 from dikmeans.estimator import DIKMeans
 from dikmeans.images import (
@@ -171,7 +171,7 @@ class Resistance(NamedTuple):
 
 def refine(
     model: DIKMeans,
-    X: Any,
+    X: Array,
     corrections: Corrections,
     *,
     sample_weight: ArrayLike | None = None,
@@ -384,7 +384,7 @@ class _Refit:
         measure, records = self._measure, []
         images = self._images.cast(measure.dtype).guided(self._guidance)
         clustering = images.assign(measure, self._start.pictures.astype(measure.dtype))
-        cutoff = cutoff_for(self._model.outliers, images.own_costs(clustering), images.weights)
+        cutoff = cutoff_for(self._model.outliers, images.nearest_costs(clustering), images.weights)
         images = images.trimmed(cutoff)
         clustering, stopped = images.summarized(clustering), OUT_OF_ITERATIONS
         for number in range(1, max_iter + 1):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from dikmeans.cli import app
+from dikmeans.cli import app, options
+from dikmeans.preprocessing import PREPROCESSORS
 from tests.cli.conftest import invoke
 
 COMMANDS = typer.Typer(no_args_is_help=True, help="Count things.")
@@ -81,6 +83,11 @@ def test_help_shows_flags_without_a_type(words):
     shown = CliRunner(env={"COLUMNS": "100"}).invoke(app, [*words, "--help"]).stdout
     assert "Show this message and exit." in shown
     assert "bool" not in shown.lower()
+
+
+def test_every_preprocessing_can_be_named():
+    names, _ = get_args(options.Preprocessing)
+    assert set(get_args(names)) == {"auto", "none", *filter(None, PREPROCESSORS)}
 
 
 def test_the_version_is_that_of_the_package():

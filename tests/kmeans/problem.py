@@ -54,14 +54,16 @@ class Problem:
         if self.measure.intensity.name == "affine":
             return self._matched_inertia(clustering, fit)
         if self.measure.direction == "image-to-centroid":
-            warped = self.measure.render(self.images, np.arange(len(self.images)), fit.own_deltas)
+            warped = self.measure.render(
+                self.images, np.arange(len(self.images)), fit.nearest_deltas
+            )
             difference = warped - clustering.centroids[fit.labels]
         else:
-            warped = self.measure.render(clustering.centroids, fit.labels, fit.own_deltas)
+            warped = self.measure.render(clustering.centroids, fit.labels, fit.nearest_deltas)
             difference = warped - self.images
         squares = (difference.astype(float) ** 2).sum(axis=(1, 2, 3))
         energies = (self.images.astype(float) ** 2).sum(axis=(1, 2, 3))
-        penalties = self.measure.penalty(fit.own_deltas, fit.labels)
+        penalties = self.measure.penalty(fit.nearest_deltas, fit.labels)
         return float(self.weights @ (squares + energies * penalties))
 
     def _matched_inertia(self, clustering: Clustering, fit: LocalFit) -> float:
@@ -71,9 +73,11 @@ class Problem:
         is_euclidean = self.measure.warp.name == "none"
         warps_images = self.measure.direction == "image-to-centroid" and not is_euclidean
         templates, targets = (images, centroids) if warps_images else (centroids, images)
-        warped = self.measure.render(templates, np.arange(len(templates)), fit.own_deltas)
+        warped = self.measure.render(templates, np.arange(len(templates)), fit.nearest_deltas)
         squares = [
             sum(reference.matched(*channels)[2] for channels in zip(*pictures, strict=True))
             for pictures in zip(warped, templates, targets, strict=True)
         ]
-        return float(self.weights @ (squares + self.measure.penalty(fit.own_deltas, fit.labels)))
+        return float(
+            self.weights @ (squares + self.measure.penalty(fit.nearest_deltas, fit.labels))
+        )

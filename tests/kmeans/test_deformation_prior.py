@@ -30,8 +30,8 @@ def scene(real_digits):
     return problem, problem.lloyd(problem.assign(images[:3]), max_iter=2)[-1].clustering
 
 
-def own_deltas(problem, clustering):
-    deltas = problem.local(clustering).own_deltas
+def nearest_deltas(problem, clustering):
+    deltas = problem.local(clustering).nearest_deltas
     return deltas.reshape(len(deltas), -1).astype(float)
 
 
@@ -42,7 +42,7 @@ def learn(problem, clustering, **options):
 def test_it_is_the_inverse_of_the_shrunken_covariance_of_the_warps(scene):
     problem, clustering = scene
     found = learn(problem, clustering)
-    deltas, labels = own_deltas(problem, clustering), problem.labels(clustering)
+    deltas, labels = nearest_deltas(problem, clustering), problem.labels(clustering)
     covariances = [
         np.cov(deltas[labels == k].T, aweights=problem.weights[labels == k], ddof=0)
         for k in range(3)
@@ -63,7 +63,7 @@ def test_deformation_makes_up_its_share_of_the_cost(scene, shared):
     found = learn(problem, clustering, shared=shared)
     assert found.shape == (3, 18, 18)
     assert shared == np.array_equal(found[0], found[2])
-    deltas, labels = own_deltas(problem, clustering), problem.labels(clustering)
+    deltas, labels = nearest_deltas(problem, clustering), problem.labels(clustering)
     for k in range(3):
         deltas[labels == k] -= np.average(
             deltas[labels == k], axis=0, weights=problem.weights[labels == k]
@@ -72,7 +72,7 @@ def test_deformation_makes_up_its_share_of_the_cost(scene, shared):
     warped = problem.measure.render(
         clustering.centroids,
         labels,
-        own_deltas(problem, clustering).reshape(80, 2, -1).astype("f4"),
+        nearest_deltas(problem, clustering).reshape(80, 2, -1).astype("f4"),
     )
     residual = ((warped - problem.images) ** 2).sum(axis=(1, 2, 3))
     assert problem.weights @ deformation == pytest.approx(
@@ -83,7 +83,7 @@ def test_deformation_makes_up_its_share_of_the_cost(scene, shared):
 def test_what_members_do_costs_less_than_what_none_of_them_does(scene):
     problem, clustering = scene
     found = learn(problem, clustering)
-    deltas = own_deltas(problem, clustering)[problem.labels(clustering) == 0]
+    deltas = nearest_deltas(problem, clustering)[problem.labels(clustering) == 0]
     _, directions = np.linalg.eigh(np.cov(deltas.T))
     typical, untypical = directions[:, -1], directions[:, 0]
     assert typical @ found[0] @ typical < 0.5 * untypical @ found[0] @ untypical

@@ -81,7 +81,7 @@ def test_the_inertia_is_what_images_warps_and_centroids_say(problem_of):
     fit = problem.local(end)
     assert end.inertia == pytest.approx(problem.inertia(end), rel=1e-5)
     np.testing.assert_array_equal(fit.labels, problem.fits(end).costs.argmin(axis=1))
-    assert end.inertia == pytest.approx(weights @ fit.own_costs)
+    assert end.inertia == pytest.approx(weights @ fit.nearest_costs)
     np.testing.assert_allclose(end.sizes, np.bincount(fit.labels, weights, minlength=4))
 
 
@@ -130,7 +130,7 @@ class TestEmptyClusters:
         start = self.empty(problem)
         fit = problem.local(start)
         assert 2 not in fit.labels
-        worst = fit.own_costs.argmax()
+        worst = fit.nearest_costs.argmax()
         revived = self.revive(problem, start)
         np.testing.assert_array_equal(revived.centroids[2], problem.images[worst])
         np.testing.assert_array_equal(revived.centroids[:2], start.centroids[:2])
@@ -154,7 +154,7 @@ class TestEmptyClusters:
 
     def test_an_image_of_no_weight_neither_fills_a_cluster_nor_revives_one(self, problem_of):
         problem = problem_of()
-        worst = problem.local(self.empty(problem)).own_costs.argsort()[::-1]
+        worst = problem.local(self.empty(problem)).nearest_costs.argsort()[::-1]
         weights = np.ones(40)
         weights[worst[0]] = 0
         problem = problem_of(weights=weights)
@@ -172,7 +172,7 @@ class TestEmptyClusters:
         centroids[1:] = 50
         start = problem.assign(centroids)
         revived = self.revive(problem, start)
-        worst = problem.local(start).own_costs.argsort(kind="stable")[::-1][:2]
+        worst = problem.local(start).nearest_costs.argsort(kind="stable")[::-1][:2]
         np.testing.assert_array_equal(revived.centroids[1:], problem.images[worst])
 
 
@@ -247,10 +247,10 @@ class TestPieces:
         problem = problem_of()
         first = problem.assign(problem.images[[0, 11, 25]])
         second = problem.assign(first.centroids, start=first)
-        before, after = (problem.local(state).own_costs for state in (first, second))
+        before, after = (problem.local(state).nearest_costs for state in (first, second))
         assert np.all(after <= before * (1 + 1e-6))
 
-    def test_the_own_centroid_is_always_refined(self, images):
+    def test_the_centroid_that_was_nearest_is_always_refined(self, images):
         problem = Problem.of(images, build_measure((28, 28)))
         first = problem.assign(images[[0, 11, 25]])
         moved = problem.dataset.move_centroids(problem.measure, first)

@@ -85,7 +85,7 @@ def test_an_outlier_pulls_no_centroid(spoiled):
     clean = Problem.of(spoiled.images[:20], spoiled.measure)
     start = clean.assign(clean.images[[0, 10]])
     without = descend(clean.dataset, clean.measure, start, max_iter=4, tol=0.0)
-    cutoff = 2 * clean.local(start).own_costs.max()
+    cutoff = 2 * clean.local(start).nearest_costs.max()
     trimmed = Problem(spoiled.dataset.trimmed(cutoff), spoiled.measure)
     begun = trimmed.assign(clean.images[[0, 10]])
     ended = descend(trimmed.dataset, trimmed.measure, begun, max_iter=4, tol=0.0)

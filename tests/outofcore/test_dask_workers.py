@@ -190,7 +190,7 @@ def test_warm_starts_stay_where_their_images_are(client, pictures):
         clustering = dataset.assign(AFFINE, first_centroids(pictures))
         clustering = dataset.assign(AFFINE, clustering.centroids, clustering)
         images = client.who_has(dataset.shards)
-        tasks = [fits.whole.future for fits in clustering.fits]
+        tasks = [fits.task.future for fits in clustering.fits]
         fits = client.who_has(tasks)
         assert len({worker for workers in images.values() for worker in workers}) == 2
         together = [
@@ -250,7 +250,7 @@ class TestLineage:
             with a_dataset(pictures) as dataset:
                 start = dataset.assign(AFFINE, first_centroids(pictures))
                 end = self.iterated(dataset, start, n, write)
-                begins_in_file = [part.whole.base is not None for part in end.fits]
+                begins_in_file = [part.task.base is not None for part in end.fits]
                 assert all(begins_in_file) if in_files else not any(begins_in_file)
                 os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
                 end = self.iterated(dataset, end, 1)
@@ -417,7 +417,7 @@ class TestFiles:
         for name in names:
             (tmp_path / name).unlink()
         expected = labels_of(dataset, again)
-        first = again.fits[0].whole.future
+        first = again.fits[0].task.future
         worker, *_ = client.who_has([first])[first.key]
         os.kill(client.run(os.getpid)[worker], signal.SIGKILL)
         np.testing.assert_array_equal(labels_of(dataset, again), expected)

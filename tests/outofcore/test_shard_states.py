@@ -78,8 +78,8 @@ def test_an_iteration_reads_every_state_once_and_every_image_once_per_pass(clust
 
     for stored in clustering.fits:
         stored._read = counted("states", stored._read)
-    for stored in clustering.own_fits:
-        stored._read = counted("own warps", stored._read)
+    for stored in clustering.nearest_fits:
+        stored._read = counted("nearest fits", stored._read)
     load = counted("images", workers.StoredShard.load)
     monkeypatch.setattr(workers.StoredShard, "load", load)
     for step in lloyd(dataset, AFFINE, clustering, max_iter=1, tol=0.0):
@@ -90,7 +90,7 @@ def test_an_iteration_reads_every_state_once_and_every_image_once_per_pass(clust
     # the first pass of the update was made together with the alignment before it
     assert reads == {
         "states": n_shards,
-        "own warps": (n_passes - 1) * n_shards,
+        "nearest fits": (n_passes - 1) * n_shards,
         "images": n_passes * n_shards,
     }
 
@@ -102,7 +102,7 @@ def test_sums_gathered_with_the_alignment_move_centroids_as_those_gathered_later
     np.testing.assert_array_equal(
         dataset.move_centroids(AFFINE, clustering), dataset.move_centroids(AFFINE, later)
     )
-    trimmed = dataset.trimmed(float(np.median(dataset.own_costs(clustering))))
+    trimmed = dataset.trimmed(float(np.median(dataset.nearest_costs(clustering))))
     assert trimmed.summarized(clustering).sums is None  # they counted the outliers
     assert dataset.summarized(clustering).sums is clustering.sums
 

@@ -6,6 +6,7 @@ from scipy import ndimage
 
 from dikmeans import DIKMeans, Search, align, pairwise_cost
 from dikmeans.parameters import InvalidParameterError
+from dikmeans.registration.measure import WarmStart
 from dikmeans.registration.orientation import orientation_matrices
 from dikmeans.registration.solvers import QuasiNewton
 from tests.helpers import build_measure, quick
@@ -82,7 +83,7 @@ def test_a_warm_alignment_keeps_its_orientation_and_never_gets_worse(glyphs):
     measure = build_measure((32, 32), orientation="any")
     bank = measure.bank(glyphs[:, None])
     cold = measure.align(images, bank)
-    warm = measure.align(images, bank, start=cold.deltas, orientations=cold.orientations)
+    warm = measure.align(images, bank, start=WarmStart(cold.deltas, cold.orientations))
     np.testing.assert_array_equal(warm.orientations, cold.orientations)
     assert (warm.costs <= cold.costs * (1 + 1e-6)).all()
 

@@ -5,6 +5,7 @@ import pytest
 
 from dikmeans.registration import Adam, QuasiNewton, Status
 from dikmeans.registration.batches import align_images
+from dikmeans.registration.measure import WarmStart
 from dikmeans.registration.objective import Pairs, evaluate_pairs
 from dikmeans.registration.sampling import pad
 from dikmeans.registration.solvers import Stage, resolve_solver
@@ -51,7 +52,7 @@ def costs_at(measure, images, bank, deltas):
         border=measure.border,
         solver=QuasiNewton(evaluations=0),
     )
-    return frozen.align(images, frozen.bank(bank.pictures), start=deltas).costs
+    return frozen.align(images, frozen.bank(bank.pictures), start=WarmStart(deltas)).costs
 
 
 def some_warps(measure, n, k, reach=0.05, seed=0):
@@ -93,7 +94,7 @@ def test_a_warm_start_never_raises_the_cost(make, images, centroids):
     for reach in (0.0, 0.05, 0.5):
         start = some_warps(measure, 12, 3, reach)
         before = costs_at(measure, images, bank, start)
-        after = measure.align(images, bank, start=start)
+        after = measure.align(images, bank, start=WarmStart(start))
         assert np.all(after.costs <= before * (1 + 1e-6))
         assert np.median(after.costs / before) < 1
         np.testing.assert_allclose(
@@ -156,8 +157,8 @@ def test_pruning_of_a_warm_start_judges_by_the_costs_at_the_start_and_keeps_what
     start = some_warps(measure, 12, 3, 0.02)
     before = costs_at(measure, images, bank, start)
     keep = before.argmax(axis=1)
-    whole = measure.align(images, bank, start=start)
-    pruned = measure.align(images, bank, start=start, keep=keep, prune=1.2)
+    whole = measure.align(images, bank, start=WarmStart(start))
+    pruned = measure.align(images, bank, start=WarmStart(start, keep=keep), prune=1.2)
     told = np.arange(12), keep
     hopeless = before > 1.2001 * before.min(axis=1, keepdims=True)
     hopeless[told] = False
@@ -174,8 +175,9 @@ def test_a_pair_that_is_given_up_during_a_descent_would_not_have_won(images, cen
     measure = build_measure((28, 28), solver=QuasiNewton())
     before, bank = measure.bank(0.9 * centroids + 0.1 * centroids[::-1]), measure.bank(centroids)
     start = measure.align(images, before).deltas
-    whole = measure.align(images, bank, start=start)
-    raced = measure.align(images, bank, start=start, prune=100.0)  # nothing is hopeless at first
+    whole = measure.align(images, bank, start=WarmStart(start))
+    # nothing is hopeless at first
+    raced = measure.align(images, bank, start=WarmStart(start), prune=100.0)
     lost = raced.status == Status.PRUNED
     assert 0 < lost.sum() < lost.size
     best = whole.costs.min(axis=1, keepdims=True)
@@ -197,8 +199,8 @@ def test_pairs_that_were_hopeless_by_far_keep_cost_and_warp_and_change_nothing_e
     known[:4, 0] = known[:4].min(axis=1)
     forgotten = known > 1.2**2 * known.min(axis=1, keepdims=True)
     assert 0 < forgotten.sum() < forgotten.size
-    whole = measure.align(images, bank, start=start, prune=1.2)
-    fits = measure.align(images, bank, start=start, known=known, prune=1.2)
+    whole = measure.align(images, bank, start=WarmStart(start), prune=1.2)
+    fits = measure.align(images, bank, start=WarmStart(start, costs=known), prune=1.2)
     assert (fits.status[forgotten] == Status.PRUNED).all()
     np.testing.assert_allclose(fits.costs[forgotten], known[forgotten], rtol=1e-6)
     np.testing.assert_array_equal(fits.deltas[forgotten], start[forgotten])
@@ -213,8 +215,8 @@ def test_a_bank_made_for_warm_starts_gives_the_same_warm_starts(make, images, ce
     slim, whole = (measure.bank(centroids, warm=warm) for warm in (True, False))
     assert len(slim.compared) < len(whole.compared)
     for found, expected in zip(
-        measure.align(images, slim, start=start),
-        measure.align(images, whole, start=start),
+        measure.align(images, slim, start=WarmStart(start)),
+        measure.align(images, whole, start=WarmStart(start)),
         strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
@@ -279,7 +281,7 @@ class TestStatus:
         measure = make((16, 16), solver=QuasiNewton(evaluations=200))
         bank = measure.bank(target)
         still = np.zeros((1, 1, 2, measure.n_basis), np.float32)
-        fits = measure.align(dot, bank, start=still)
+        fits = measure.align(dot, bank, start=WarmStart(still))
         assert fits.status[0, 0] in (Status.CONVERGED, Status.STALLED)
         assert fits.costs[0, 0] <= ((dot - target) ** 2).sum() * (1 + 1e-5)
 
@@ -390,7 +392,8 @@ class TestQuasiNewton:
         costs = []
         for evaluations in (1, 3, 8, 20):
             measure = make(solver=QuasiNewton(evaluations=evaluations))
-            costs.append(measure.align(images, measure.bank(centroids), start=start).costs)
+            fits = measure.align(images, measure.bank(centroids), start=WarmStart(start))
+            costs.append(fits.costs)
         assert np.all(np.diff(costs, axis=0) <= 1e-6 * costs[0])
 
 

@@ -13,7 +13,7 @@ from dikmeans.cli.errors import errors_explained, warnings_as_notes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dikmeans._typing import FloatArray
+    from dikmeans._typing import JSON, FloatArray
     from dikmeans.estimator import DIKMeans
     from dikmeans.evaluation import NClustersChoice, NClustersScore
 
@@ -61,58 +61,33 @@ def choose_k(
     with errors_explained(), warnings_as_notes() as notes:
         from dikmeans.evaluation import choose_n_clusters
 
+        pictures = options.PictureOptions(split, size, stretch, invert, color)
+        measure: JSON = {"warp": warp, "landmarks": landmarks, "smoothness": smoothness}
         model = options.make_model(
             lowest,
             preprocessing=preprocessing,
             intensity=intensity,
             orientation=orientation,
-            warp=warp,
-            landmarks=landmarks,
-            smoothness=smoothness,
             n_jobs=jobs,
+            **measure,
         )
-        place = options.make_source(
-            source,
-            split,
-            size=size,
-            stretch=stretch,
-            invert=invert,
-            color=color,
-            labels="none",
-            limit=sample,
-        )
+        place = pictures.source(source, labels="none", limit=sample)
         at_least = 2 * MIN_IMAGES_PER_CLUSTER * highest
         images = options.load_pictures(place, model, at_least=at_least, purpose=f"--to {highest}")
         candidates = range(lowest, highest + 1, step)
         scores = _score(model, images.images, candidates, splits, seed, quiet)
         choice = choose_n_clusters(scores)
         if as_json:
-            print_json(
-                {
-                    "recommended": choice.n_clusters,
-                    "as_good": list(choice.alternatives),
-                    "standard_error": choice.standard_error,
-                    "n_images": len(images),
-                    "numbers": [s._asdict() | {"mean_stability": s.mean_stability} for s in scores],
-                    "notes": notes,
-                }
-            )
+            print_json({**_as_json(scores, choice), "n_images": len(images), "notes": notes})
             return
         _print_scores(scores, choice, len(images), splits)
         following = options.command_words(
             *("fit", source, "-k", str(choice.n_clusters), "-o", "RUN"),
-            split=None if split == "train" else split,
-            size=size,
-            stretch=stretch,
-            invert=invert,
-            color=color is True,
-            gray=color is False,
+            **pictures.words(),
             preprocessing=None if preprocessing == "auto" else preprocessing,
             intensity=None if intensity == "auto" else intensity,
             orientation=None if orientation == "upright" else orientation,
-            warp=warp,
-            landmarks=landmarks,
-            smoothness=smoothness,
+            **measure,
             seed=seed or None,
             jobs=jobs,
         )
@@ -144,6 +119,15 @@ def _score(
                     f"{describe_seconds(score.seconds)} · {left}"
                 )
     return scores
+
+
+def _as_json(scores: Sequence[NClustersScore], choice: NClustersChoice) -> JSON:
+    return {
+        "recommended": choice.n_clusters,
+        "as_good": list(choice.alternatives),
+        "standard_error": choice.standard_error,
+        "numbers": [s._asdict() | {"mean_stability": s.mean_stability} for s in scores],
+    }
 
 
 def _print_scores(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dikmeans.cli.signals import StopSignals
     from dikmeans.datasets import ImageSet
     from dikmeans.estimator import DIKMeans
+    from dikmeans.runs import RunFolder
 
 
 def fit(
@@ -103,9 +104,9 @@ def fit(
     if resume and no_checkpoint:
         raise typer.BadParameter("--resume needs the checkpoint that --no-checkpoint forbids.")
     with errors_explained(), warnings_as_notes() as notes:
-        from dikmeans.cli.run_checkpoint import discard_checkpoint, find_checkpoint
+        from dikmeans.cli.run_checkpoint import discard_checkpoint
         from dikmeans.cli.signals import StopSignals
-        from dikmeans.runs import check_place, write_run
+        from dikmeans.runs import write_run
 
         model = options.make_model(
             clusters,
@@ -122,23 +123,11 @@ def fit(
             random_state=seed,
             n_jobs=jobs,
         )
-        place = options.make_source(
-            source,
-            split,
-            size=size,
-            stretch=stretch,
-            invert=invert,
-            color=color,
-            labels=labels,
-            limit=limit,
-        )
+        pictures = options.PictureOptions(split, size, stretch, invert, color)
+        place = pictures.source(source, labels, limit)
         checkpoint, replace = None, force
         if output is not None and not dry_run:
-            if not no_checkpoint:
-                checkpoint = find_checkpoint(output, resume=resume, force=force)
-            # the run of a stopped fit is replaced by that of the fit that continues it
-            replace = force or (resume and checkpoint is not None and checkpoint.exists())
-            check_place(output, replace=replace)  # before the work, not after it
+            checkpoint, replace = _check_output(output, force, resume, no_checkpoint)
         images = options.load_pictures(
             place, model, at_least=clusters, purpose=f"--clusters {clusters}"
         )
@@ -164,25 +153,53 @@ def fit(
         elif checkpoint is not None:
             discard_checkpoint(checkpoint)
 
-        from dikmeans.cli.report import make_report
-        from dikmeans.cli.summary import print_agreement, print_run, run_as_json
-
         page = None
         if report and interrupted:
             say("no report was made of a fit that was stopped.")
         elif report:  # before the table: whoever reads that may close the pipe
+            from dikmeans.cli.report import make_report
+
             originals = run.find_originals(images)
             page = make_report(run, images, originals, run.path / "report.html", quiet=quiet)
         if as_json:
-            path = None if page is None else str(page)
-            print_json({**run_as_json(run), "report": path, "notes": notes})
+            _print_json(run, page, notes)
         else:
-            print_run(run)
-            print_agreement(run, images)
-            following = options.command_words("report", str(run.path))
-            typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
+            _print_run(run, images, page)
     if stop.exit_code:  # else others go on from here, as the studio does
         raise typer.Exit(stop.exit_code)
+
+
+def _check_output(
+    output: Path, force: bool, resume: bool, no_checkpoint: bool
+) -> tuple[Path | None, bool]:
+    """Where the checkpoint goes, and whether a run may be replaced.
+
+    Called before the work, so that a place that cannot be written to is not found out after it.
+    """
+    from dikmeans.cli.run_checkpoint import find_checkpoint
+    from dikmeans.runs import check_place
+
+    checkpoint = None if no_checkpoint else find_checkpoint(output, resume=resume, force=force)
+    # the run of a stopped fit is replaced by that of the fit that continues it
+    replace = force or (resume and checkpoint is not None and checkpoint.exists())
+    check_place(output, replace=replace)
+    return checkpoint, replace
+
+
+def _print_json(run: RunFolder, page: Path | None, notes: list[str]) -> None:
+    from dikmeans.cli.summary import run_as_json
+
+    path = None if page is None else str(page)
+    print_json({**run_as_json(run), "report": path, "notes": notes})
+
+
+def _print_run(run: RunFolder, images: ImageSet, page: Path | None) -> None:
+    from dikmeans.cli.summary import print_agreement, print_run
+
+    print_run(run)
+    print_agreement(run, images)
+    following = options.command_words("report", str(run.path))
+    typer.echo(f"\nReport: {page}" if page else f"\nNext: {following}")
 
 
 def _print_estimate(model: DIKMeans, images: ImageSet, as_json: bool) -> None:

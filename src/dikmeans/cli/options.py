@@ -222,33 +222,43 @@ Json = Annotated[bool, output_option("--json", help="Print the result as JSON, f
 Quiet = Annotated[bool, output_option("--quiet", "-q", help="Show no progress.")]
 
 
-def make_source(
-    name: str,
-    split: str,
-    *,
-    size: PictureSize | None,
-    stretch: bool,
-    invert: bool,
-    color: bool | None,
-    labels: str,
-    limit: int | None,
-) -> ImageSource:
-    """The pictures that the options select; what they leave open is left to the data."""
-    from dikmeans.datasets import ImageSource
+class PictureOptions(NamedTuple):
+    """How pictures are read, as the options of that panel say."""
 
-    options: JSON = {}
-    if size is not None:
-        options["size"] = size.value
-    if stretch:
-        options["stretch"] = True
-    if invert:
-        options["invert"] = True
-    if color is not None:
-        options["color"] = color
-    if labels != "auto":
-        is_file = labels not in ("folders", "none")
-        options["labels"] = str(Path(labels).expanduser().absolute()) if is_file else labels
-    return ImageSource.resolve(name, split, options=options, limit=limit)
+    split: Literal["train", "test"] = "train"
+    size: PictureSize | None = None
+    stretch: bool = False
+    invert: bool = False
+    color: bool | None = None
+
+    def source(self, name: str, labels: str, limit: int | None = None) -> ImageSource:
+        """The pictures that the options select; what they leave open is left to the data."""
+        from dikmeans.datasets import ImageSource
+
+        options: JSON = {}
+        if self.size is not None:
+            options["size"] = self.size.value
+        if self.stretch:
+            options["stretch"] = True
+        if self.invert:
+            options["invert"] = True
+        if self.color is not None:
+            options["color"] = self.color
+        if labels != "auto":
+            is_file = labels not in ("folders", "none")
+            options["labels"] = str(Path(labels).expanduser().absolute()) if is_file else labels
+        return ImageSource.resolve(name, self.split, options=options, limit=limit)
+
+    def words(self) -> JSON:
+        """The options that differ from their defaults, for `command_words`."""
+        return {
+            "split": None if self.split == "train" else self.split,
+            "size": self.size,
+            "stretch": self.stretch,
+            "invert": self.invert,
+            "color": self.color is True,
+            "gray": self.color is False,
+        }
 
 
 def make_model(
@@ -293,7 +303,7 @@ def load_pictures(source: ImageSource, model: DIKMeans, *, at_least: int, purpos
     return images
 
 
-def command_words(command: str, *arguments: str, **options: object) -> str:
+def command_words(command: str, /, *arguments: str, **options: object) -> str:
     """A command line that the user can copy; options that are None or False are left out.
 
     Examples

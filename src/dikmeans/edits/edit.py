@@ -188,11 +188,7 @@ class Move(Edit):
 
     def apply(self, state: EditedState) -> EditedState:
         """The images are in the cluster."""
-        place, numbers = state.place_of(self.to), state.numbers_of(self.files)
-        left = np.unique(state.labels[numbers])
-        state = state.with_images(numbers, place, decided=True)
-        state.check_filled(left[left >= 0].tolist())
-        return state
+        return _put(state, self.files, state.place_of(self.to))
 
 
 @dataclass(frozen=True)
@@ -204,11 +200,7 @@ class Reject(Edit):
 
     def apply(self, state: EditedState) -> EditedState:
         """The images are outliers."""
-        numbers = state.numbers_of(self.files)
-        left = np.unique(state.labels[numbers])
-        state = state.with_images(numbers, OUTSIDE, decided=True)
-        state.check_filled(left[left >= 0].tolist())
-        return state
+        return _put(state, self.files, OUTSIDE)
 
 
 @dataclass(frozen=True)
@@ -257,6 +249,15 @@ class Note(Edit):
         place = state.place_of(self.cluster)
         cluster = state.clusters[place]
         return state.with_cluster(place, replace(cluster, notes=(*cluster.notes, self.text)))
+
+
+def _put(state: EditedState, files: tuple[str, ...], place: int) -> EditedState:
+    """Images in another place, where they stay; the clusters that they leave must keep one."""
+    numbers = state.numbers_of(files)
+    left = np.unique(state.labels[numbers])
+    state = state.with_images(numbers, place, decided=True)
+    state.check_filled(left[left >= 0].tolist())
+    return state
 
 
 EDITS: dict[str, type[Edit]] = {

@@ -16,17 +16,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from dikmeans._typing import Array, ArrayLike, IntArray
+from dikmeans._typing import Array, ArrayLike, ImagesLike, IntArray
 
 
 class Clusterer(Protocol):
     """An estimator that clusters: `DIKMeans`, scikit-learn's `KMeans`, a deep model."""
 
-    def fit(self, X: Any) -> Self:
+    def fit(self, X: ImagesLike) -> Self:
         """Find clusters in the images X."""
         ...
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: ImagesLike) -> IntArray:
         """Return the cluster of each image."""
         ...
 

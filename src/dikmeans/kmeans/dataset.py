@@ -10,8 +10,8 @@ beside it: one shard in memory (`InProcess`), many on disk, or many with the wor
                                         ->  Clustering: centroids, alignments where they are, sums
 
 An iteration visits every shard once with all of its alignments, in `assign`, which also gathers the
-sums for the first pass of the centroid update. Further passes need the images and no more than
-their own warps.
+sums for the first pass of the centroid update. Further passes need the images, and the warps onto
+their nearest centroids alone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dikmeans.io.tensor_file import TensorFileError
 from dikmeans.kmeans import shard as on_shard
 from dikmeans.kmeans.centroid_update import Sums, move_centroids
 from dikmeans.kmeans.guidance import Guidance
-from dikmeans.kmeans.shard import Assignment, Demand, OwnFits, Report, Shard, Summary, digest
+from dikmeans.kmeans.shard import Assignment, Demand, NearestFits, Report, Shard, Summary, digest
 from dikmeans.registration.measure import Measure, PairFits
 
 Handle: TypeAlias = object
@@ -149,8 +149,8 @@ class Clustering:
     centroids : array of shape (K, C, rows, columns)
     fits : tuple of handles
         `PairFits` of each shard with these centroids, with the workers.
-    own_fits : tuple of handles
-        `OwnFits` of each shard: what is in `fits` of the nearest centroid of each image.
+    nearest_fits : tuple of handles
+        `NearestFits` of each shard: what is in `fits` of the nearest centroid of each image.
     summary : Summary
         Over all shards.
     cutoff : float
@@ -161,7 +161,7 @@ class Clustering:
 
     centroids: FloatArray
     fits: tuple[Handle, ...]
-    own_fits: tuple[Handle, ...]
+    nearest_fits: tuple[Handle, ...]
     summary: Summary
     cutoff: float = np.inf
     sums: Sums | None = None
@@ -189,9 +189,9 @@ class LocalFit:
         The nearest centroid of each image.
     costs : array of shape (n, M)
         To all centroids, or to the candidates of each image.
-    own_costs : array of shape (n,)
+    nearest_costs : array of shape (n,)
         Cost of each image to its nearest centroid.
-    own_deltas : array of shape (n, 2, n_basis)
+    nearest_deltas : array of shape (n, 2, n_basis)
         Warp parameters, minus the identity, of that alignment.
     """
 
@@ -199,8 +199,8 @@ class LocalFit:
     weights: FloatArray
     labels: IntArray
     costs: FloatArray
-    own_costs: FloatArray
-    own_deltas: FloatArray
+    nearest_costs: FloatArray
+    nearest_deltas: FloatArray
 
 
 @dataclass(frozen=True)
@@ -292,12 +292,12 @@ class Dataset(AbstractContextManager["Dataset"]):
         """A clustering of these images with the sums for their present cutoff; none has moved."""
         if clustering.cutoff == self.cutoff:
             return replace(clustering, summary=replace(clustering.summary, moved=0))
-        return self._summarized(clustering.centroids, clustering.fits, clustering.own_fits)
+        return self._summarized(clustering.centroids, clustering.fits, clustering.nearest_fits)
 
-    def own_costs(self, clustering: Clustering) -> FloatArray:
+    def nearest_costs(self, clustering: Clustering) -> FloatArray:
         """The cost of each image to its nearest centroid, (N,)."""
         costs = self.workers.fetch(
-            self.workers.call(on_shard.costs_of, own) for own in clustering.own_fits
+            self.workers.call(on_shard.costs_of, nearest) for nearest in clustering.nearest_fits
         )
         return np.concatenate(costs)
 
@@ -310,16 +310,17 @@ class Dataset(AbstractContextManager["Dataset"]):
 
     def move_centroids(self, measure: Measure, clustering: Clustering) -> FloatArray:
         """The centroid update for a clustering, under the measure that it was made with."""
-        shared, known = self.workers.share(measure), [clustering.sums]
+        shared_measure, known = self.workers.share(measure), [clustering.sums]
 
         def gather(centroids: FloatArray) -> Sums:
             sums = known.pop() if known else None
             if sums is not None:  # the first pass has been made
                 return sums
-            rest = self.workers.share(centroids), self.cutoff, self.workers.n_jobs
+            shared = shared_measure, self.workers.share(centroids)
+            rest = self.cutoff, self.workers.n_jobs
             total: Sums = self.workers.total(
-                self.workers.call(on_shard.gather, shard, shared, rest[0], own, *rest[1:])
-                for shard, own in zip(self.shards, clustering.own_fits, strict=True)
+                self.workers.call(on_shard.gather, shard, *shared, nearest, *rest)
+                for shard, nearest in zip(self.shards, clustering.nearest_fits, strict=True)
             )
             return total
 
@@ -368,30 +369,30 @@ class Dataset(AbstractContextManager["Dataset"]):
         # images in memory are read as fast again, and the last iteration needs no sums
         demand = Demand(self.cutoff, with_sums=not self.workers.in_memory)
         fits: list[Handle] = []
-        own_fits: list[Handle] = []
+        nearest_fits: list[Handle] = []
 
         def reports() -> Iterator[Handle]:
             for shard, fit in zip(self.shards, before, strict=True):
                 arguments = shard, *shared, fit, *more, demand, self.workers.n_jobs
                 parts = self.workers.call_parts(3, function, *arguments)
                 fits.append(parts[0])
-                own_fits.append(parts[1])
+                nearest_fits.append(parts[1])
                 yield parts[2]
 
         report: Report = self.workers.total(reports())
         return Clustering(
-            centroids, tuple(fits), tuple(own_fits), report.summary, self.cutoff, report.sums
+            centroids, tuple(fits), tuple(nearest_fits), report.summary, self.cutoff, report.sums
         )
 
     def _summarized(
-        self, centroids: FloatArray, fits: Sequence[Handle], own_fits: Sequence[Handle]
+        self, centroids: FloatArray, fits: Sequence[Handle], nearest_fits: Sequence[Handle]
     ) -> Clustering:
         """A clustering of which the alignments are known."""
         report: Report = self.workers.total(
             self.workers.call(on_shard.summarize_again, *shard, len(centroids), self.cutoff)
-            for shard in zip(self.shards, own_fits, strict=True)
+            for shard in zip(self.shards, nearest_fits, strict=True)
         )
-        return Clustering(centroids, tuple(fits), tuple(own_fits), report.summary, self.cutoff)
+        return Clustering(centroids, tuple(fits), tuple(nearest_fits), report.summary, self.cutoff)
 
     # -- images --------------------------------------------------------------------------------
 
@@ -431,8 +432,8 @@ class Dataset(AbstractContextManager["Dataset"]):
     def worst_fitting(self, clustering: Clustering, count: int, dtype: DType) -> FloatArray:
         """The images that fit their nearest centroids worst, the worst first."""
         candidates = self.workers.fetch(
-            self.workers.call(on_shard.worst_fitting, shard, own, count, self.cutoff)
-            for shard, own in zip(self.shards, clustering.own_fits, strict=True)
+            self.workers.call(on_shard.worst_fitting, shard, nearest, count, self.cutoff)
+            for shard, nearest in zip(self.shards, clustering.nearest_fits, strict=True)
         )
         costs = np.concatenate([cost for cost, _ in candidates])
         starts = self.bounds[:-1]
@@ -470,19 +471,19 @@ class Dataset(AbstractContextManager["Dataset"]):
     def local_fit(self, measure: Measure, clustering: Clustering) -> LocalFit:
         """A clustering of a data set in memory, as arrays."""
         shard = self.local().cast(measure.dtype)
-        own = self.workers.fetch(clustering.own_fits)[0]
-        assert isinstance(own, OwnFits)
+        nearest = self.workers.fetch(clustering.nearest_fits)[0]
+        assert isinstance(nearest, NearestFits)
         return LocalFit(
             images=shard.images,
-            weights=on_shard.counted_weights(shard, own.costs, self.cutoff),
-            labels=own.labels,
+            weights=on_shard.counted_weights(shard, nearest.costs, self.cutoff),
+            labels=nearest.labels,
             costs=self.fit_of(clustering).costs,
-            own_costs=own.costs,
-            own_deltas=own.deltas,
+            nearest_costs=nearest.costs,
+            nearest_deltas=nearest.deltas,
         )
 
     def _local_shards(self) -> list[Shard]:
-        return self.workers.fetch(self.workers.call(_itself, shard) for shard in self.shards)
+        return self.workers.fetch(self.workers.call(_identity, shard) for shard in self.shards)
 
     def _small(self, shard: Shard) -> Dataset:
         return self._of(shard, self.n_jobs, self.cutoff)
@@ -536,8 +537,8 @@ class Dataset(AbstractContextManager["Dataset"]):
             )
         shapes = [(int(n), len(centroids)) for n in np.diff(self.bounds)]
         fits = self.workers.read([folder / name for name in names], shapes)
-        own_fits = [self.workers.call(on_shard.own_fits, fit) for fit in fits]
-        return self._summarized(centroids, fits, own_fits)
+        nearest_fits = [self.workers.call(on_shard.nearest_fits, fit) for fit in fits]
+        return self._summarized(centroids, fits, nearest_fits)
 
 
 def draw_indices(
@@ -550,5 +551,5 @@ def draw_indices(
     return chosen if heavy is None else heavy[chosen]
 
 
-def _itself(value: object) -> object:
+def _identity(value: object) -> object:
     return value

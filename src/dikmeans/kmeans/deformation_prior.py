@@ -55,9 +55,9 @@ def learn_deformation_prior(
     """
     fit, n_clusters = dataset.local_fit(measure, clustering), len(clustering.centroids)
     labels, all_weights = fit.labels, fit.weights
-    bending = measure.penalty(fit.own_deltas, labels)
-    residual = fit.own_costs / measure.intensity.energies(fit.images) - bending
-    deltas = fit.own_deltas.reshape(len(labels), -1).astype(float)
+    bending = measure.penalty(fit.nearest_deltas, labels)
+    residual = fit.nearest_costs / measure.intensity.energies(fit.images) - bending
+    deltas = fit.nearest_deltas.reshape(len(labels), -1).astype(float)
     covariances = np.zeros((n_clusters, deltas.shape[1], deltas.shape[1]))
     totals = weight_per_cluster(labels, all_weights, n_clusters)
     for cluster in np.flatnonzero(totals):

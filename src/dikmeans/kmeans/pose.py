@@ -22,11 +22,11 @@ _SIGN = {"centroid-to-image": 1.0, "image-to-centroid": -1.0}
 def to_mean_pose(dataset: Dataset, measure: Measure, clustering: Clustering) -> FloatArray:
     """Centroids in the mean pose of their members; those without members stay."""
     fit, n_clusters = dataset.local_fit(measure, clustering), len(clustering.centroids)
-    means = np.zeros((n_clusters, *fit.own_deltas.shape[1:]), np.float32)
+    means = np.zeros((n_clusters, *fit.nearest_deltas.shape[1:]), np.float32)
     for k in range(n_clusters):
         members = (fit.labels == k) & (fit.weights > 0)
         if members.any():
-            means[k] = np.average(fit.own_deltas[members], axis=0, weights=fit.weights[members])
+            means[k] = np.average(fit.nearest_deltas[members], axis=0, weights=fit.weights[members])
     sign = _SIGN[measure.direction]
     posed = measure.render(clustering.centroids, np.arange(n_clusters), sign * means)
     return scale_to_unit_norm(posed) if measure.unit_norm else posed

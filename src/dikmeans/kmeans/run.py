@@ -383,7 +383,7 @@ class Run:
         """What an image may cost in a phase before it is an outlier."""
         if self._outliers is None or phase.kind not in TRIMMED:
             return np.inf
-        return cutoff_for(self._outliers, images.own_costs(clustering), images.weights)
+        return cutoff_for(self._outliers, images.nearest_costs(clustering), images.weights)
 
     # -- labels --------------------------------------------------------------------------------
 

@@ -5,9 +5,10 @@ The functions have no state of their own, so any worker can carry them out
 (`dikmeans.kmeans.dataset.Workers`). What they return for several shards is joined by adding
 (`Report`, `Sums`, `Moments`) or by concatenating (`Assignment`).
 
-Of the alignments of all pairs, the state of a shard, an iteration needs little after the alignment:
-each image's own warp. So what aligns also reports: it returns the state, what each image has of it
-(`OwnFits`), and sums. Whoever keeps states on disk reads them once per iteration.
+The alignments of all pairs are the state of a shard. Once an iteration has aligned, it only needs
+the warp of each image onto its nearest centroid. So what aligns also reports: it returns the state,
+the alignments with the nearest centroids (`NearestFits`), and sums. Workers that keep states on
+disk read them once per iteration.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dikmeans.kmeans.guidance import REJECTED, Guidance
 from dikmeans.parallel.threads import run_threads
 from dikmeans.registration.batches import align_images, batches_for, cost_matrix
 from dikmeans.registration.descent import MAX_CANDIDATES
-from dikmeans.registration.measure import Bank, Measure, PairFits
+from dikmeans.registration.measure import Bank, Measure, PairFits, WarmStart
 from dikmeans.registration.result import cluster_costs
 
 # A pair is refined if its cost so far is at most this multiple of the image's best pair: from
@@ -41,7 +42,7 @@ PRUNE_COLD, PRUNE_WARM = 4.0, 2.0
 FEW_CENTROIDS = 4
 
 FITS_FORMAT, FITS_VERSION = "dikmeans-fits", 3
-OWN_FORMAT = "dikmeans-own-fits"  # of the same version; no such file outlives its process
+NEAREST_FORMAT = "dikmeans-nearest-fits"  # of the same version; no such file outlives its process
 _FITS_TYPES = {
     "costs": np.float64,
     "deltas": np.float32,
@@ -103,7 +104,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Report:
-    """What an alignment of images says to whoever asked for it.
+    """What a shard returns of an alignment, beside the alignments themselves.
 
     Attributes
     ----------
@@ -120,7 +121,7 @@ class Report:
         return Report(self.summary + other.summary, sums)
 
 
-class OwnFits(NamedTuple):
+class NearestFits(NamedTuple):
     """Alignments of n images, each with its nearest centroid alone.
 
     Attributes
@@ -140,7 +141,7 @@ class OwnFits(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What a report has to say.
+    """What a report should contain.
 
     Attributes
     ----------
@@ -246,32 +247,29 @@ def assign(
     images, guidance = shard.cast(measure.dtype).images, shard.guidance
     bank = measure.bank(centroids, warm=before is not None)
     # what clusters cost beyond the measure may make a hopeless pair the best
-    gives_up = guidance is None or guidance.of_clusters is None
+    may_prune = guidance is None or guidance.of_clusters is None
     if before is None:
         fits = align_images(
             measure,
             images,
             bank,
-            prune=PRUNE_COLD if gives_up else np.inf,
+            prune=PRUNE_COLD if may_prune else np.inf,
             narrow=guidance is None,
             n_jobs=n_jobs,
         )
         if guidance is not None:
             fits = _without_pruning(fits, measure, images, bank, guidance.numbers, n_jobs)
     else:
-        fits = align_images(
-            measure,
-            images,
-            bank,
-            start=before.deltas,
-            orientations=before.orientations,
-            keep=before.costs.argmin(axis=1),
+        start = WarmStart(
+            before.deltas,
+            before.orientations,
             # surcharges are no part of what the measure knows
-            known=before.costs if guidance is None else None,
+            costs=before.costs if guidance is None else None,
             centroids=before.centroids,
-            prune=PRUNE_WARM if gives_up else np.inf,
-            n_jobs=n_jobs,
+            keep=before.costs.argmin(axis=1),
         )
+        prune = PRUNE_WARM if may_prune else np.inf
+        fits = align_images(measure, images, bank, start=start, prune=prune, n_jobs=n_jobs)
     return fits if guidance is None else guidance.charge(fits)
 
 
@@ -283,7 +281,7 @@ def _without_pruning(
     numbers: IntArray,
     n_jobs: int | None,
 ) -> PairFits:
-    """All pairs of some images refined: where they should be may be hopeless by itself."""
+    """All pairs of some images refined: where a person has put them may look hopeless."""
     if not len(numbers):
         return fits
     refined = align_images(measure, images[numbers], bank, n_jobs=n_jobs)
@@ -323,7 +321,7 @@ def assign_and_report(
     before: PairFits | None,
     demand: Demand,
     n_jobs: int | None,
-) -> tuple[PairFits, OwnFits, Report]:
+) -> tuple[PairFits, NearestFits, Report]:
     """`assign`, with what follows from it."""
     fits = assign(shard, measure, centroids, before, n_jobs)
     return fits, *_report(shard, measure, centroids, fits, before, demand, n_jobs)
@@ -337,7 +335,7 @@ def realign_and_report(
     columns: IntArray,
     demand: Demand,
     n_jobs: int | None,
-) -> tuple[PairFits, OwnFits, Report]:
+) -> tuple[PairFits, NearestFits, Report]:
     """`realign`, with what follows from it."""
     fits = realign(shard, measure, centroids, before, columns, n_jobs)
     return fits, *_report(shard, measure, centroids, fits, before, demand, n_jobs)
@@ -351,61 +349,65 @@ def _report(
     before: PairFits | None,
     demand: Demand,
     n_jobs: int | None,
-) -> tuple[OwnFits, Report]:
-    own = own_fits(fits)
+) -> tuple[NearestFits, Report]:
+    nearest = nearest_fits(fits)
     labels_before = None if before is None else before.labels
-    summary = summarize(shard, own, labels_before, len(centroids), demand.cutoff)
+    summary = summarize(shard, nearest, labels_before, len(centroids), demand.cutoff)
     sums = None
     if demand.with_sums:
         # in double precision, as the update asks for its first pass
-        sums = gather(shard, measure, centroids.astype(np.float64), own, demand.cutoff, n_jobs)
-    return own, Report(summary, sums)
+        sums = gather(shard, measure, centroids.astype(np.float64), nearest, demand.cutoff, n_jobs)
+    return nearest, Report(summary, sums)
 
 
-def own_fits(fits: PairFits) -> OwnFits:
+def nearest_fits(fits: PairFits) -> NearestFits:
     """The alignment of each image with its nearest centroid."""
     pairs = fits.nearest
-    return OwnFits(fits.labels, fits.costs[pairs], fits.deltas[pairs], fits.orientations[pairs])
+    return NearestFits(fits.labels, fits.costs[pairs], fits.deltas[pairs], fits.orientations[pairs])
 
 
 def gather(
     shard: Shard,
     measure: Measure,
     centroids: FloatArray,
-    own: OwnFits,
+    nearest: NearestFits,
     cutoff: float,
     n_jobs: int | None,
 ) -> Sums:
     """What the update of the centroids needs to know of the images; outliers do not count."""
-    images = measure.orient(shard.cast(measure.dtype).images, own.orientations)
-    weights = counted_weights(shard, own.costs, cutoff)
-    members = Members(images, weights, own.labels, own.deltas)
+    images = measure.orient(shard.cast(measure.dtype).images, nearest.orientations)
+    weights = counted_weights(shard, nearest.costs, cutoff)
+    members = Members(images, weights, nearest.labels, nearest.deltas)
     return gather_sums(measure, members, centroids, n_jobs)
 
 
 def summarize(
-    shard: Shard, own: OwnFits, labels_before: IntArray | None, n_clusters: int, cutoff: float
+    shard: Shard,
+    nearest: NearestFits,
+    labels_before: IntArray | None,
+    n_clusters: int,
+    cutoff: float,
 ) -> Summary:
     """Inertia and cluster sizes, and how many images had another label before."""
-    weights = counted_weights(shard, own.costs, cutoff)
-    sizes = weight_per_cluster(own.labels, weights, n_clusters)
-    is_moved = True if labels_before is None else own.labels != labels_before
+    weights = counted_weights(shard, nearest.costs, cutoff)
+    sizes = weight_per_cluster(nearest.labels, weights, n_clusters)
+    is_moved = True if labels_before is None else nearest.labels != labels_before
     # images without weight must not keep a fit from ending
     n_moved = np.count_nonzero(is_moved & (shard.weights > 0))
     # an outlier costs as much as the cutoff, wherever it lies
     n_outside = float((shard.weights - weights).sum())
     excess = cutoff * n_outside if n_outside else 0.0
-    return Summary(float(weights @ own.costs) + excess, sizes, int(n_moved))
+    return Summary(float(weights @ nearest.costs) + excess, sizes, int(n_moved))
 
 
-def summarize_again(shard: Shard, own: OwnFits, n_clusters: int, cutoff: float) -> Report:
+def summarize_again(shard: Shard, nearest: NearestFits, n_clusters: int, cutoff: float) -> Report:
     """A report on images that have not been aligned anew: none has moved."""
-    return Report(summarize(shard, own, own.labels, n_clusters, cutoff), None)
+    return Report(summarize(shard, nearest, nearest.labels, n_clusters, cutoff), None)
 
 
-def costs_of(own: OwnFits) -> FloatArray:
+def costs_of(nearest: NearestFits) -> FloatArray:
     """The cost of each image to its nearest centroid."""
-    return own.costs
+    return nearest.costs
 
 
 def counted_weights(shard: Shard, costs: FloatArray, cutoff: float) -> FloatArray:
@@ -431,21 +433,21 @@ def evaluate(
     """Assign images to fixed prototypes from a cold start, as `predict` does."""
     images, bank = shard.cast(measure.dtype).images, measure.bank(prototypes.astype(measure.dtype))
     guidance = shard.guidance
-    gives_up = of_clusters is None or not of_clusters.any()
-    tolls = np.zeros(len(clusters)) if of_clusters is None else of_clusters[clusters]
+    may_prune = of_clusters is None or not of_clusters.any()
+    of_prototypes = np.zeros(len(clusters)) if of_clusters is None else of_clusters[clusters]
 
     def assign_batch(part: slice) -> Assignment:
-        prune = PRUNE_COLD if gives_up else np.inf
-        fits = measure.align(images[part], bank, prune=prune, narrow=gives_up)
-        return _nearest(fits, tolls, 0.0, clusters, keep_warps)
+        prune = PRUNE_COLD if may_prune else np.inf
+        fits = measure.align(images[part], bank, prune=prune, narrow=may_prune)
+        return _nearest(fits, of_prototypes, 0.0, clusters, keep_warps)
 
     assigned = Assignment.join(run_threads(assign_batch, *batches_for(measure, images, n_jobs)))
     if guidance is not None and len(guidance.numbers):
-        # no pair of theirs is given up as hopeless: where they should be may be just that
+        # none of their pairs is pruned: where a person has put an image may look hopeless
         fits = align_images(measure, images[guidance.numbers], bank, n_jobs=n_jobs)
-        own = guidance.surcharges[:, clusters]
-        own = own + guidance.linked(fits.costs + tolls + own, clusters)
-        placed = _nearest(fits, tolls, own, clusters, keep_warps)
+        of_images = guidance.surcharges[:, clusters]
+        of_images = of_images + guidance.linked(fits.costs + of_prototypes + of_images, clusters)
+        placed = _nearest(fits, of_prototypes, of_images, clusters, keep_warps)
         columns: Iterable[tuple[Array | None, Array | None]] = zip(assigned, placed, strict=True)
         for column, replacement in columns:
             if column is not None:
@@ -455,14 +457,14 @@ def evaluate(
 
 def _nearest(
     fits: PairFits,
-    tolls: FloatArray,
-    surcharges: FloatArray | float,
+    of_prototypes: FloatArray,
+    of_images: FloatArray | float,
     clusters: IntArray,
     keep_warps: bool,
 ) -> Assignment:
-    """The nearest prototypes by cost, toll and surcharge, which does not count in the margins."""
-    costs, cluster_of = fits.costs + tolls[fits.centroids], clusters[fits.centroids]
-    nearest = (costs + surcharges).argmin(axis=1)
+    """The nearest prototypes by cost and surcharges; those of images do not enter the margins."""
+    costs, cluster_of = fits.costs + of_prototypes[fits.centroids], clusters[fits.centroids]
+    nearest = (costs + of_images).argmin(axis=1)
     pairs = np.arange(len(costs)), nearest
     labels = cluster_of[pairs]
     elsewhere = np.where(cluster_of == labels[:, None], np.inf, costs).min(axis=1)
@@ -491,13 +493,13 @@ def costs_to_clusters(
 
 
 def worst_fitting(
-    shard: Shard, own: OwnFits, count: int, cutoff: float
+    shard: Shard, nearest: NearestFits, count: int, cutoff: float
 ) -> tuple[FloatArray, IntArray]:
     """Costs and numbers of the images that fit their centroids worst, the worst last; no outlier.
 
     Nor one that a person has placed: it would have to stay where it is.
     """
-    costs = own.costs
+    costs = nearest.costs
     free = (shard.weights > 0) & (costs <= cutoff)
     if shard.guidance is not None:
         free[shard.guidance.numbers] = False
@@ -540,16 +542,16 @@ def write_fits(path: Path, fits: PairFits) -> None:
     write_tensor_file(path, FITS_FORMAT, FITS_VERSION, {}, fits._asdict())
 
 
-def spill_fits(path: Path, fits: PairFits | OwnFits) -> None:
+def spill_fits(path: Path, fits: PairFits | NearestFits) -> None:
     """Write alignments that need not outlive the process: not flushed to the disk."""
-    kind = OWN_FORMAT if isinstance(fits, OwnFits) else FITS_FORMAT
+    kind = NEAREST_FORMAT if isinstance(fits, NearestFits) else FITS_FORMAT
     with open(path, "xb") as stream:
         write_tensors(stream, kind, FITS_VERSION, {}, fits._asdict())
 
 
-def read_own_fits(path: Path) -> OwnFits:
-    """What `spill_fits` has written of each image's own alignment."""
-    return OwnFits(**read_tensor_file(path, OWN_FORMAT, FITS_VERSION, "state of a fit")[1])
+def read_nearest_fits(path: Path) -> NearestFits:
+    """The alignments with the nearest centroids that `spill_fits` has written."""
+    return NearestFits(**read_tensor_file(path, NEAREST_FORMAT, FITS_VERSION, "state of a fit")[1])
 
 
 def read_fits(path: Path, shape: tuple[int, int] | None = None) -> PairFits:

@@ -31,8 +31,8 @@ SPLIT_TOL = 1e-3
 # A swap is kept if it lowers the inertia by at least this share.
 MIN_GAIN = 1e-4
 # A trial is worth its time if the estimated gain makes up for this share of the estimated loss.
-# Both estimates are far too pessimistic: they ignore that the other centroids will adapt. So the
-# first few trials after a swap that was kept may be long shots.
+# Both estimates are far too pessimistic: they ignore that the other centroids will adapt. So trials
+# may be long shots until a few swaps have failed since one was kept.
 WORTHWHILE, LONG_SHOT, N_LONG_SHOTS = 0.2, 0.05, 3
 MIN_MEMBERS = 4
 # A trial makes one swap for each so many clusters, or one.
@@ -61,13 +61,13 @@ class SwapState:
     Attributes
     ----------
     trials : int
-        Swaps tried so far.
+        Trials so far.
     settling : int or None
         Iterations done since a swap was kept, while Lloyd's algorithm follows it up.
     splits : dict
         The split of each cluster, as far as it is known.
     failed : set of (drop, split)
-        Swaps that did not help.
+        Swaps that did not help; of a trial of several, all.
     """
 
     trials: int = 0
@@ -173,7 +173,7 @@ def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> F
     second = np.minimum(np.partition(fit.costs, 1, axis=1)[:, 1], dataset.cutoff)
     counted = fit.weights > 0
     regret = np.zeros(len(second))
-    regret[counted] = fit.weights[counted] * np.maximum(second - fit.own_costs, 0.0)[counted]
+    regret[counted] = fit.weights[counted] * np.maximum(second - fit.nearest_costs, 0.0)[counted]
     return weight_per_cluster(fit.labels, regret, len(clustering.centroids))
 
 
@@ -191,7 +191,7 @@ def split_cluster(
     unchanged = Split(np.stack([centroid, centroid]), 0.0)
     if len(members) < MIN_MEMBERS:
         return unchanged
-    weights, costs = fit.weights[members], fit.own_costs[members]
+    weights, costs = fit.weights[members], fit.nearest_costs[members]
     mass = weights * costs
     if not mass.sum() > 0:
         return unchanged

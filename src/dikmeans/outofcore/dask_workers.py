@@ -28,13 +28,22 @@ from dikmeans.errors import DikmeansError
 from dikmeans.io.atomic import atomic_link
 from dikmeans.kmeans.dataset import Handle
 from dikmeans.kmeans.shard import Shard, read_fits, write_fits
-from dikmeans.outofcore.lineage import Call, History, Part, Shared, Slot, Whole, anchor, calls_of
+from dikmeans.outofcore.lineage import (
+    AlignmentTask,
+    Call,
+    History,
+    Part,
+    Shared,
+    Slot,
+    anchor,
+    calls_of,
+)
 from dikmeans.outofcore.scratch import Scratch
 from dikmeans.outofcore.sources import Source
 from dikmeans.registration.measure import PairFits
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 # Sums that are added up in one place.
 SUMS_AT_ONCE = 16
@@ -92,10 +101,10 @@ class DaskWorkers:
 
     def __init__(self, client: Client):
         self._client = client
-        self._futures: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         self._scratch: list[Scratch] = []
         self._shared: deque[Shared] = deque(maxlen=SHARED_AT_ONCE)
-        self._wholes: weakref.WeakSet[Whole] = weakref.WeakSet()
+        self._tasks: weakref.WeakSet[AlignmentTask] = weakref.WeakSet()
         self._newest: History | None = None
         self._anchored: Scratch | None = None
         with _explained():
@@ -129,8 +138,8 @@ class DaskWorkers:
         return future
 
     def _submit(
-        self, function: Callable[..., object], arguments: Sequence[object], **options: Any
-    ) -> Any:
+        self, function: Callable[..., object], arguments: Sequence[object], **options: object
+    ) -> Future:
         picks = [a.number if isinstance(a, Part) else None for a in arguments]
         plain = [_future(a) for a in arguments]
         if all(pick is None for pick in picks):
@@ -145,44 +154,44 @@ class DaskWorkers:
         The first argument is a shard. One of the others may be the alignments before.
         """
         shard, *others = arguments
-        before = next((a.whole for a in others if isinstance(a, Part)), None)
+        before = next((a.task for a in others if isinstance(a, Part)), None)
         if before is not None and before.depth >= MAX_DEPTH:
-            self._anchor([whole for whole in self._wholes if whole.depth >= MAX_DEPTH])
+            self._anchor([task for task in self._tasks if task.depth >= MAX_DEPTH])
         history = self._extended(before, (function, (Slot.SHARD, *map(_slot, others))))
         future = self.call(function, *arguments)
         base, depth = (None, 0) if before is None else (before.base, before.depth + 1)
-        whole = Whole(future, shard, base, history, depth)
-        self._wholes.add(whole)
-        return tuple(Part(whole, number) for number in range(n_parts))
+        task = AlignmentTask(future, shard, base, history, depth)
+        self._tasks.add(task)
+        return tuple(Part(task, number) for number in range(n_parts))
 
-    def _extended(self, before: Whole | None, call: Call) -> History:
+    def _extended(self, before: AlignmentTask | None, call: Call) -> History:
         """The history after a call; one and the same for all shards that it is made on."""
         past, newest = None if before is None else before.history, self._newest
         if newest is None or newest.before is not past or not newest.ends_with(call):
             self._newest = newest = History(call, past)
         return newest
 
-    def _anchor(self, wholes: Sequence[Whole]) -> None:
+    def _anchor(self, tasks: Sequence[AlignmentTask]) -> None:
         """Let the scheduler forget how some alignments came about, but for their history."""
         from distributed import wait
 
         calls: dict[History | None, Handle] = {}
         anchored = []
         with _explained():
-            wait([whole.future for whole in wholes])
-            places = self._client.who_has([whole.future for whole in wholes])
-            for whole in wholes:
-                if whole.history not in calls:
-                    calls[whole.history] = self._send(calls_of(whole.history))
-                key = whole.future.key
+            wait([task.future for task in tasks])
+            places = self._client.who_has([task.future for task in tasks])
+            for task in tasks:
+                if task.history not in calls:
+                    calls[task.history] = self._send(calls_of(task.history))
+                key = task.future.key
                 where = {"workers": list(places[key]), "allow_other_workers": True}
-                arguments = whole.shard, whole.base, calls[whole.history], key
+                arguments = task.shard, task.base, calls[task.history], key
                 options = where if places.get(key) else {}
                 anchored.append(self._submit(anchor, arguments, **options))
             wait(anchored)
-        for whole, future in zip(wholes, anchored, strict=True):
+        for task, future in zip(tasks, anchored, strict=True):
             self._futures.add(future)
-            whole.future, whole.depth = future, 0
+            task.future, task.depth = future, 0
 
     def share(self, value: object) -> Handle:
         """The value with the workers; the same object again is not sent again."""
@@ -198,7 +207,7 @@ class DaskWorkers:
         with warnings.catch_warnings():
             # Dask would rather have large values scattered
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            return self.call(_itself, value)
+            return self.call(_identity, value)
 
     def fetch(self, handles: Iterable[Handle]) -> list[Any]:
         """Wait for the results."""
@@ -217,8 +226,8 @@ class DaskWorkers:
         return self.fetch(sums)[0]
 
     def _picked(self, handle: Handle) -> Handle:
-        """A result that may be sent elsewhere, without the other parts of its whole."""
-        return self.call(_itself, handle) if isinstance(handle, Part) else handle
+        """A result that may be sent elsewhere, without the other results of its task."""
+        return self.call(_identity, handle) if isinstance(handle, Part) else handle
 
     def write(self, fits: Sequence[Handle], paths: Sequence[Path]) -> None:
         """Every worker writes what it has: the folder must be on a file system that all share."""
@@ -229,17 +238,17 @@ class DaskWorkers:
                 raise OSError(
                     f"A worker has written {place}, but this program cannot see it. {_SHARED}"
                 )
-        self._anchor_in_files([part.whole for part in fits if isinstance(part, Part)], places)
+        self._anchor_in_files([part.task for part in fits if isinstance(part, Part)], places)
 
-    def _anchor_in_files(self, wholes: Sequence[Whole], places: Sequence[Path]) -> None:
+    def _anchor_in_files(self, tasks: Sequence[AlignmentTask], places: Sequence[Path]) -> None:
         """Where many calls led to alignments that are in files now, begin their history there."""
-        if all(whole.depth < MAX_DEPTH for whole in wholes):
+        if all(task.depth < MAX_DEPTH for task in tasks):
             return
         before, self._anchored = self._anchored, _scratch_beside(places[0])
-        for whole, place in zip(wholes, places, strict=True):
-            whole.base = _read, (self._linked(place, self._anchored), None)
-            whole.history = None
-        self._anchor(wholes)
+        for task, place in zip(tasks, places, strict=True):
+            task.base = _read, (self._linked(place, self._anchored), None)
+            task.history = None
+        self._anchor(tasks)
         if before is not None:
             before.close()
 
@@ -261,8 +270,8 @@ class DaskWorkers:
         handles: list[Handle] = []
         for path, shape in zip(paths, shapes, strict=True):
             arguments = self._linked(path, scratch), shape
-            whole = Whole(self.call(_read, *arguments), None, (_read, arguments), None, 0)
-            handles.append(Part(whole, 0))
+            task = AlignmentTask(self.call(_read, *arguments), None, (_read, arguments), None, 0)
+            handles.append(Part(task, 0))
         # damaged files are refused here and now
         self.fetch(self.call(len, fits) for fits in handles)
         return handles
@@ -327,7 +336,7 @@ def _scratch_beside(path: Path) -> Scratch:
 def _future(handle: Handle) -> Handle:
     """What Dask knows of a handle; values are themselves."""
     if isinstance(handle, Part):
-        return handle.whole.future
+        return handle.task.future
     return handle.future if isinstance(handle, Shared) else handle
 
 
@@ -338,14 +347,16 @@ def _slot(argument: object) -> object:
     return argument.value if isinstance(argument, Shared) else argument
 
 
-def _itself(value: object) -> object:
+def _identity(value: object) -> object:
     return value
 
 
-def _call_with_parts(function: Callable[..., object], picks: list[int | None], *wholes: Any) -> Any:
+def _call_with_parts(
+    function: Callable[..., object], picks: list[int | None], *results: Any
+) -> Any:
     """Call a function with one part of each argument for which `picks` has its number."""
-    arguments = zip(wholes, picks, strict=True)
-    return function(*(whole if pick is None else whole[pick] for whole, pick in arguments))
+    arguments = zip(results, picks, strict=True)
+    return function(*(result if pick is None else result[pick] for result, pick in arguments))
 
 
 def _add_up(values: list[Any]) -> Any:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dikmeans.kmeans.dataset import Handle
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 
 class Slot(Enum):
@@ -46,7 +49,7 @@ class History:
 
 
 @dataclass(eq=False)
-class Whole:
+class AlignmentTask:
     """All results of a task that aligns a shard.
 
     Attributes
@@ -61,7 +64,7 @@ class Whole:
         Tasks before it that the scheduler has to remember for its sake.
     """
 
-    future: Any
+    future: Future
     shard: Handle
     base: Call | None
     history: History | None
@@ -71,14 +74,14 @@ class Whole:
 class Part(NamedTuple):
     """One of the results of a task that returns several."""
 
-    whole: Whole
+    task: AlignmentTask
     number: int
 
 
 class Shared(NamedTuple):
     """A value that the workers have, and this process too."""
 
-    future: Any
+    future: Future
     value: object
 
 
@@ -91,7 +94,7 @@ def calls_of(history: History | None) -> list[Call]:
     return calls[::-1]
 
 
-def repeat(shard: object, base: Call | None, calls: Sequence[Call]) -> tuple[Any, ...]:
+def replay(shard: object, base: Call | None, calls: Sequence[Call]) -> tuple[Any, ...]:
     """The results of the last of these calls on a shard."""
     results: tuple[Any, ...] = ()
     for function, arguments in [*([] if base is None else [base]), *calls]:
@@ -108,4 +111,4 @@ def anchor(shard: object, base: Call | None, calls: Sequence[Call], key: str) ->
     try:
         return data[key]
     except KeyError:
-        return repeat(shard, base, calls)
+        return replay(shard, base, calls)

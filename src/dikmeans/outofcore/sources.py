@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dikmeans._typing import Array, DType, IntArray
+from dikmeans._typing import Array, ArrayLike, DType, ImagesLike, IntArray
 from dikmeans.outofcore.scratch import Scratch
 
 
@@ -89,7 +89,7 @@ class SpooledSource(Source):
         Whether images may come as flat rows.
     """
 
-    def __init__(self, arrays: Iterator[Any], flat: bool):
+    def __init__(self, arrays: Iterator[ArrayLike], flat: bool):
         self._scratch = Scratch("the images of X, which is an iterator")
         try:
             path = self._scratch.new_path()
@@ -104,7 +104,7 @@ class SpooledSource(Source):
         self._scratch.close()
 
     def _spool(
-        self, arrays: Iterator[Any], path: Path, flat: bool
+        self, arrays: Iterator[ArrayLike], path: Path, flat: bool
     ) -> tuple[int, tuple[int, ...], DType]:
         """Write arrays one after the other; returns number, shape and type of the images."""
         shape: tuple[int, ...] = ()
@@ -134,7 +134,7 @@ class SpooledSource(Source):
         return n, shape, dtype
 
 
-def open_source(X: Any, *, flat: bool = True) -> Source | None:
+def open_source(X: ImagesLike, *, flat: bool = True) -> Source | None:
     """X as a `Source` if it is to be read piece by piece; None if it is an array in memory.
 
     Parameters
@@ -153,7 +153,7 @@ def open_source(X: Any, *, flat: bool = True) -> Source | None:
     return DaskSource(X) if hasattr(X, "dask") else Source(X)
 
 
-def is_read_in_pieces(X: Any) -> bool:
+def is_read_in_pieces(X: ImagesLike) -> bool:
     """Whether `open_source` makes a source of X; nothing is read."""
     is_mapped = isinstance(X, np.memmap) and X.ndim > 0
     is_chunked = all(hasattr(X, name) for name in ("chunks", "shape", "dtype"))

@@ -18,7 +18,7 @@ from dikmeans._typing import Array, DType, FloatArray, ImageShape
 from dikmeans.images import refuse_non_finite, table_rules, to_channels_first
 from dikmeans.io.atomic import atomic_link
 from dikmeans.kmeans.dataset import Dataset, Handle
-from dikmeans.kmeans.shard import OwnFits, Shard, read_fits, read_own_fits, spill_fits
+from dikmeans.kmeans.shard import NearestFits, Shard, read_fits, read_nearest_fits, spill_fits
 from dikmeans.outofcore.scratch import Scratch, delete_unless_forked
 from dikmeans.outofcore.sources import DaskSource, Source
 from dikmeans.preprocessing.base import Preprocessor
@@ -52,12 +52,12 @@ class StoredFits:
         Reads such a file.
     """
 
-    def __init__(self, path: Path, read: Callable[[Path], PairFits | OwnFits] = read_fits):
+    def __init__(self, path: Path, read: Callable[[Path], PairFits | NearestFits] = read_fits):
         self.path = path
         self._read = read
         weakref.finalize(self, delete_unless_forked, path, os.getpid())
 
-    def load(self) -> PairFits | OwnFits:
+    def load(self) -> PairFits | NearestFits:
         """Read them."""
         return self._read(self.path)
 
@@ -94,9 +94,9 @@ class LocalWorkers:
         return tuple(self._keep(part) for part in parts)
 
     def _keep(self, result: object) -> Handle:
-        if not isinstance(result, (PairFits, OwnFits)):
+        if not isinstance(result, (PairFits, NearestFits)):
             return result
-        read = read_own_fits if isinstance(result, OwnFits) else read_fits
+        read = read_nearest_fits if isinstance(result, NearestFits) else read_fits
         fits = StoredFits(self._scratch.new_path(), read)
         with self._scratch.explained():
             spill_fits(fits.path, result)

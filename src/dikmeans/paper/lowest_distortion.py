@@ -7,11 +7,12 @@ and its parameters are plain values, so that a run of the table is known by them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
 from dikmeans._typing import Array, IntArray
+from dikmeans.evaluation.n_clusters import Clusterer
 
 
 class LowestDistortion(ClusterMixin, BaseEstimator):
@@ -45,7 +46,7 @@ class LowestDistortion(ClusterMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, estimator: Any, parameter: str, values: Sequence[Any]):
+    def __init__(self, estimator: Clusterer, parameter: str, values: Sequence[object]):
         self.estimator = estimator
         self.parameter = parameter
         self.values = values

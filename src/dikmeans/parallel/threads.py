@@ -9,18 +9,23 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from dikmeans.parallel.cancel import Cancelled, is_cancelled_here
 from dikmeans.parallel.cores import Share
 
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
-def run_threads(job: Any, parts: list[Any], n_jobs: int | None) -> list[Any]:
+
+def run_threads(
+    job: Callable[[Part], Result], parts: Sequence[Part], n_jobs: int | None
+) -> list[Result]:
     """Call `job` on every part, on at most `n_jobs` threads; results in the order of the parts.
 
     The caller is one of the threads. A helper ends when there is nothing left to do, or when others

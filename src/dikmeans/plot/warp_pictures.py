@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dikmeans.plot.pictures import draw_picture, without_ticks
 from dikmeans.plot.style import BLUE
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 N_LINES = 13
 """Lines of a grid in each direction, at most."""
 
 
 def draw_grid(
-    axis: Any, grid: np.ndarray, under: np.ndarray, *, cmap: str, color: str = BLUE
+    axis: Axes, grid: np.ndarray, under: np.ndarray, *, cmap: str, color: str = BLUE
 ) -> None:
     """Draw the lines of a deformed grid over the faint picture they read.
 
@@ -36,7 +39,7 @@ def draw_grid(
     without_ticks(axis)
 
 
-def show_whole(axis: Any, grids: Sequence[np.ndarray]) -> None:
+def show_whole(axis: Axes, grids: Sequence[np.ndarray]) -> None:
     """Set limits that hold the picture and all grids, which may leave it."""
     last = np.array(grids[0].shape[:2]) - 1
     corners = np.concatenate(

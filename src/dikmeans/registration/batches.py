@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dikmeans._typing import FloatArray, IntArray
+from dikmeans._typing import FloatArray
 from dikmeans.parallel.threads import run_threads
-from dikmeans.registration.measure import Bank, Measure, PairFits
+from dikmeans.registration.measure import Bank, Measure, PairFits, WarmStart
 
 # Values of images per call: they fit into the second-level cache, and the call costs little.
 BATCH_PIXELS, MAX_BATCH = 50_000, 512
@@ -34,11 +34,7 @@ def align_images(
     images: FloatArray,
     bank: Bank,
     *,
-    start: FloatArray | None = None,
-    orientations: IntArray | None = None,
-    keep: IntArray | None = None,
-    known: FloatArray | None = None,
-    centroids: IntArray | None = None,
+    start: WarmStart | None = None,
     prune: float = np.inf,
     narrow: bool = False,
     n_jobs: int | None = None,
@@ -49,11 +45,7 @@ def align_images(
         return measure.align(
             images[part],
             bank,
-            start=None if start is None else start[part],
-            orientations=None if orientations is None else orientations[part],
-            keep=None if keep is None else keep[part],
-            known=None if known is None else known[part],
-            centroids=None if centroids is None else centroids[part],
+            start=None if start is None else start.rows(part),
             prune=prune,
             narrow=narrow,
         )

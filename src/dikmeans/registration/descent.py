@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dikmeans._typing import FloatArray, IntArray
-from dikmeans.registration.measure import PairFits, all_centroids
+from dikmeans.registration.measure import PairFits, WarmStart, all_centroids
 from dikmeans.registration.objective import Pairs, Problem, unmoved_costs
 from dikmeans.registration.sampling import PADDING, pad
 from dikmeans.registration.solvers import Stage, Status
@@ -126,21 +126,20 @@ class Descent:
         measure: WarpedMeasure,
         images: FloatArray,
         bank: CentroidBank,
-        start: FloatArray | None,
-        orientations: IntArray | None = None,
-        centroids: IntArray | None = None,
+        start: WarmStart | None,
     ):
         self._measure, self._images, self._bank = measure, images, bank
         self._energies = measure.intensity.energies(images)
-        everyone = all_centroids(len(images), len(bank.pictures))
-        self._centroids = everyone if centroids is None else centroids
+        self._centroids = all_centroids(len(images), len(bank.pictures))
+        if start is not None and start.centroids is not None:
+            self._centroids = start.centroids
         n_pairs = self._centroids.size
-        if start is None:
-            self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
-        else:
-            self._deltas = np.array(start, np.float32).reshape(n_pairs, 2, -1)
-        upright = np.zeros(n_pairs, np.int8)
-        self._orientations = upright if orientations is None else orientations.reshape(n_pairs)
+        self._deltas = np.zeros((n_pairs, 2, measure.n_basis), np.float32)
+        self._orientations: IntArray = np.zeros(n_pairs, np.int8)
+        if start is not None:
+            self._deltas = np.array(start.deltas, np.float32).reshape(n_pairs, 2, -1)
+            if start.orientations is not None:
+                self._orientations = start.orientations.reshape(n_pairs)
         self._costs = np.full(n_pairs, np.inf, np.float32)
         self._status = np.full(n_pairs, Status.PRUNED, np.int8)
 
@@ -206,29 +205,23 @@ class Descent:
         )
         self._status[pruned] = Status.PRUNED
 
-    def run_warm(
-        self,
-        stages: tuple[Stage, ...],
-        keep: IntArray | None,
-        known: FloatArray | None,
-        prune: float,
-    ) -> None:
-        """Refine the promising pairs, and each image's `keep`, on the sharp pictures alone."""
+    def run_warm(self, stages: tuple[Stage, ...], start: WarmStart, prune: float) -> None:
+        """Refine the promising pairs, and those that `start` keeps, on the sharp pictures alone."""
         sharp = self._pairs(self._images, 0)
-        everyone: IntArray = np.arange(len(self._costs))
-        looked_at = everyone
-        if known is not None:
-            self._costs = (known / self._energies[:, None]).astype(np.float32).ravel()
-            looked_at = self._near_best(self._costs, everyone, prune**2)
-        self._costs[looked_at] = self._measure.evaluate(
-            self._bank.problems[0, False], sharp.subset(looked_at), self._deltas[looked_at]
+        all_pairs: IntArray = np.arange(len(self._costs))
+        evaluated = all_pairs
+        if start.costs is not None:
+            self._costs = (start.costs / self._energies[:, None]).astype(np.float32).ravel()
+            evaluated = self._near_best(self._costs, all_pairs, prune**2)
+        self._costs[evaluated] = self._measure.evaluate(
+            self._bank.problems[0, False], sharp.subset(evaluated), self._deltas[evaluated]
         )
-        chosen = self._near_best(self._costs, looked_at, prune)
+        chosen = self._near_best(self._costs, evaluated, prune)
         order = self._costs.copy()
-        if keep is not None:
-            kept = everyone.reshape(self._shape)[np.arange(len(keep)), keep]
+        if start.keep is not None:
+            kept = all_pairs.reshape(self._shape)[np.arange(len(start.keep)), start.keep]
             chosen = np.union1d(chosen, kept)
-            order[kept] = -np.inf  # who comes first has nobody to lose the race against
+            order[kept] = -np.inf  # the first pair of an image is never given up
         for stage in stages:
             self._run(stage, sharp, chosen, order, prune)
 
@@ -312,17 +305,17 @@ class Descent:
 
     def _starts(self, poses: Poses | None, n_basis: int, prune: float) -> Iterator[Start]:
         """Where the pairs start from that are not hopeless in any pose, and where some again."""
-        everyone = np.arange(len(self._costs))
-        upright = np.zeros(len(everyone), np.int8)
-        unmoved = np.zeros((len(everyone), 2, n_basis), np.float32)
+        all_pairs = np.arange(len(self._costs))
+        upright = np.zeros(len(all_pairs), np.int8)
+        unmoved = np.zeros((len(all_pairs), 2, n_basis), np.float32)
         if poses is None or self._bank.starts is None:
-            yield Start(everyone, upright, unmoved, 1.0)
+            yield Start(all_pairs, upright, unmoved, 1.0)
             return
         ranking = np.argsort(poses.costs, axis=1, kind="stable")[:, :N_REFINED_ORIENTATIONS].T
-        deltas = [self._bank.starts.deltas[poses.numbers[everyone, rank]] for rank in ranking]
+        deltas = [self._bank.starts.deltas[poses.numbers[all_pairs, rank]] for rank in ranking]
         costs = poses.costs.min(axis=1)
         self._deltas[:], self._orientations[:] = self._embedded(deltas[0]), ranking[0]
-        first = self._near_best(costs, everyone, PROMISING * prune)
+        first = self._near_best(costs, all_pairs, PROMISING * prune)
         if len(self._measure.orientations) > 1:
             for rank, start in zip(ranking, deltas, strict=True):
                 yield Start(first, rank[first].astype(np.int8), start[first], 1.0)

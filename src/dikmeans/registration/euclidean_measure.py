@@ -13,7 +13,7 @@ import numpy as np
 from dikmeans._typing import DType, FloatArray, IntArray
 from dikmeans.registration.batches import BATCH_PIXELS
 from dikmeans.registration.intensity import FixedIntensity, Intensity
-from dikmeans.registration.measure import Change, Direction, PairFits, all_centroids
+from dikmeans.registration.measure import Change, Direction, PairFits, WarmStart, all_centroids
 from dikmeans.registration.orientation import orientation_matrices
 from dikmeans.registration.warps import Border, Warp
 
@@ -76,11 +76,7 @@ class EuclideanMeasure:
         images: FloatArray,
         bank: FloatArray,
         *,
-        start: FloatArray | None = None,
-        orientations: IntArray | None = None,
-        keep: IntArray | None = None,
-        known: FloatArray | None = None,
-        centroids: IntArray | None = None,
+        start: WarmStart | None = None,
         prune: float = np.inf,
         narrow: bool = False,
     ) -> PairFits:

@@ -2,8 +2,10 @@
 
 The loops over pixels are written in these, not left to the compiler's own vectorization: it cannot
 keep the sums of a short stretch of pixels in vectors, nor fetch two neighboring pixels at once, and
-it needs seconds to try. Where the units are narrower a vector is several of them. Sums are added up
-in the order that is written here, so the result does not depend on what surrounds a loop.
+it needs seconds to try. A vector is one register of AVX-512, two of AVX2, four of SSE or NEON: LLVM
+divides it, nothing here asks which processor it is. Sums are added up in the order that is written
+here, so the result does not depend on what surrounds a loop; processors that cannot multiply and
+add at once (`fma`) round differently.
 
 `load`, `store` and `gather` do not check their indices, and want arrays that are C contiguous; an
 index counts from the first element of the array.
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -21,6 +23,11 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import ConcreteTemplate, infer_global
 from numba.extending import intrinsic, models, register_model
 from numba.np.arrayobj import make_array
+
+if TYPE_CHECKING:
+    from numba.core.base import BaseContext
+    from numba.core.datamodel import DataModelManager
+    from numba.core.typing import Signature
 
 N_LANES = 16
 
@@ -41,11 +48,11 @@ LANES = LanesType()
 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, numba_type: types.Type):
+    def __init__(self, manager: DataModelManager, numba_type: types.Type):
         super().__init__(manager, numba_type, _FLOATS)
 
 
-def _register(symbol: Callable[..., Any], instruction: str) -> None:
+def _register(symbol: Callable[..., object], instruction: str) -> None:
     """Let an operator of Python stand for an instruction on two vectors."""
 
     @infer_global(symbol)
@@ -53,7 +60,9 @@ def _register(symbol: Callable[..., Any], instruction: str) -> None:
         cases = (LANES(LANES, LANES),)
 
     @lower_builtin(symbol, LANES, LANES)
-    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def lower(
+        context: BaseContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         return getattr(builder, instruction)(*args)
 
 
@@ -100,7 +109,7 @@ def splat(typing, number):
 
 @intrinsic
 def fma(typing, a, b, c):
-    """``a * b + c``."""
+    """``a * b + c``, rounded once where the processor can."""
 
     def generate(context, builder, signature, args):
         return _call(builder, "fmuladd", _FLOATS, args)
@@ -206,37 +215,44 @@ def any_nonzero(typing, a, b):
 # -- what the intrinsics are made of ---------------------------------------------------------------
 
 
-def _contiguous(array: Any, dtype: Any) -> Any:
+def _contiguous(array: types.Type, dtype: types.Type) -> types.Array:
     """The type of an array argument, if it is one that can be addressed by a plain index."""
     if not isinstance(array, types.Array) or array.layout != "C" or array.dtype != dtype:
         raise TypeError(f"expected a C contiguous array of {dtype}, got {array}")
     return array
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def _address(
+    context: BaseContext,
+    builder: ir.IRBuilder,
+    array_type: types.Array,
+    array: ir.Value,
+    index: ir.Value,
+) -> ir.Value:
+    """Where the element of an array with this index lies in memory."""
     return builder.gep(make_array(array_type)(context, builder, array).data, [index])
 
 
-def _call(builder: Any, name: str, result: Any, args: Sequence[Any]) -> Any:
+def _call(builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
     """Call an operation of LLVM on vectors."""
     kind = ir.FunctionType(result, [arg.type for arg in args])
     name = f"llvm.{name}.v{N_LANES}f32"
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
 
 
-def _splat(builder: Any, number: Any) -> Any:
+def _splat(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
     empty = ir.Constant(ir.VectorType(number.type, N_LANES), ir.Undefined)
     vector = builder.insert_element(empty, number, _INT(0))
     return _shuffle(builder, vector, empty, [0] * N_LANES)
 
 
-def _shuffle(builder: Any, a: Any, b: Any, places: Sequence[int]) -> Any:
+def _shuffle(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, places: Sequence[int]) -> ir.Value:
     """The numbers of two vectors, counted through, at `places`."""
     mask = ir.Constant(ir.VectorType(_INT, len(places)), list(places))
     return builder.shuffle_vector(a, b, mask)
 
 
-def _concatenate(builder: Any, vectors: list[Any]) -> Any:
+def _concatenate(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
     while len(vectors) > 1:
         size = 2 * vectors[0].type.count
         halves = zip(vectors[::2], vectors[1::2], strict=True)
@@ -244,10 +260,10 @@ def _concatenate(builder: Any, vectors: list[Any]) -> Any:
     return vectors[0]
 
 
-def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
+def _transpose(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     """Transpose every 4 x 4 matrix that four vectors have in their groups of four numbers."""
 
-    def interleave(a: Any, b: Any, places: Sequence[int]) -> Any:
+    def interleave(a: ir.Value, b: ir.Value, places: Sequence[int]) -> ir.Value:
         groups = range(0, N_LANES, 4)
         chosen = [g + i if i < 4 else N_LANES + g + i - 4 for g in groups for i in places]
         return _shuffle(builder, a, b, chosen)

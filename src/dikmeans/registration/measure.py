@@ -87,6 +87,34 @@ def all_centroids(n_images: int, n_centroids: int) -> IntArray:
     return np.broadcast_to(np.arange(n_centroids, dtype=np.int32), (n_images, n_centroids))
 
 
+class WarmStart(NamedTuple):
+    """Alignments of n images with M slightly different centroids each, to be refined.
+
+    Attributes
+    ----------
+    deltas : array of shape (n, M, 2, n_basis)
+        Warp parameters minus the identity.
+    orientations : int array of shape (n, M), optional
+        The orientation of each pair, which stays as it is. By default all are upright.
+    costs : array of shape (n, M), optional
+        What the pairs cost, if that should tell which of them are hopeless.
+    centroids : int array of shape (n, M), optional
+        Which centroids the columns are, if not all.
+    keep : int array of shape (n,), optional
+        One column per image that is refined whatever it costs.
+    """
+
+    deltas: FloatArray
+    orientations: IntArray | None = None
+    costs: FloatArray | None = None
+    centroids: IntArray | None = None
+    keep: IntArray | None = None
+
+    def rows(self, part: slice) -> WarmStart:
+        """The start of some of the images."""
+        return WarmStart._make(None if array is None else array[part] for array in self)
+
+
 class Change(NamedTuple):
     """What one iteration of Lloyd's algorithm changed.
 
@@ -183,11 +211,7 @@ class Measure(Protocol):
         images: FloatArray,
         bank: Bank,
         *,
-        start: FloatArray | None = None,
-        orientations: IntArray | None = None,
-        keep: IntArray | None = None,
-        known: FloatArray | None = None,
-        centroids: IntArray | None = None,
+        start: WarmStart | None = None,
         prune: float = np.inf,
         narrow: bool = False,
     ) -> PairFits:
@@ -198,23 +222,14 @@ class Measure(Protocol):
         images : array of shape (n, C, rows, columns)
         bank
             What `bank` returned.
-        start : array of shape (n, M, 2, n_basis), optional
-            Warm start: parameters minus the identity. Without it every pair starts from the
-            identity or from the best of a lattice of poses.
-        orientations : int array of shape (n, M), optional
-            With a warm start: the orientation of each pair, which stays as it is. By default all
-            are upright.
-        keep : int array of shape (n,), optional
-            With a warm start: one column per image that is refined in any case.
-        known : array of shape (n, M), optional
-            With a warm start: what the pairs cost with slightly different centroids. A pair that
-            was hopeless by far, at more than the square of `prune` times the best, is not even
-            evaluated: it keeps its cost and its warp.
-        centroids : int array of shape (n, M), optional
-            With a warm start: which centroids its columns are, if not all.
+        start : WarmStart, optional
+            Where the pairs start from. Without it each starts from the identity or from the best of
+            a lattice of poses.
         prune : float
             A pair takes part in the next stage of a descent only if its cost so far is at most
-            `prune` times that of the image's best pair.
+            `prune` times that of the image's best pair. If `start` knows costs, a pair that cost
+            more than the square of `prune` times the best is not even evaluated: it keeps its cost
+            and its warp.
         narrow : bool
             From a cold start: whether only the most promising pairs of each image are aligned and
             returned, where there are many centroids.

@@ -35,7 +35,15 @@ from dikmeans.registration.lanes import (
     store,
     total,
 )
-from dikmeans.registration.sampling import FAST, GROUP, INLINED, STRIDE, UNCOUNTED, Sampler, locate
+from dikmeans.registration.sampling import (
+    FAST,
+    GROUP,
+    INLINED,
+    NO_REFCOUNTS,
+    STRIDE,
+    Sampler,
+    locate,
+)
 
 NO_NORMS = np.empty(0, np.float32)
 
@@ -262,9 +270,9 @@ def complete(sampler, n_active, gradient, work):
         for i in range(n_active):
             p = active[i]
             down, across = load(slopes, p), load(slopes, n_places + p)
-            here = (p // STRIDE * n_filled + j) * STRIDE + p % STRIDE
-            f0, f1 = load(blocks, here), load(blocks, here + STRIDE)
-            f2, f3 = load(blocks, here + 2 * STRIDE), load(blocks, here + 3 * STRIDE)
+            place = (p // STRIDE * n_filled + j) * STRIDE + p % STRIDE
+            f0, f1 = load(blocks, place), load(blocks, place + STRIDE)
+            f2, f3 = load(blocks, place + 2 * STRIDE), load(blocks, place + 3 * STRIDE)
             y0, y1, y2, y3 = (
                 fma(down, f0, y0),
                 fma(down, f1, y1),
@@ -321,7 +329,7 @@ def evaluate(problem, pairs, pair, delta, gradient, work):
     return cost, n_active
 
 
-@njit(fastmath=FAST, **UNCOUNTED)
+@njit(fastmath=FAST, **NO_REFCOUNTS)
 def unmoved_costs(pairs, shape, padding, costs):
     """Cost of every pair at the identity, where each pixel simply meets its like."""
     rows, columns = shape
@@ -348,7 +356,7 @@ def evaluate_pairs(problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatA
     return costs
 
 
-@njit(**UNCOUNTED)
+@njit(**NO_REFCOUNTS)
 def _evaluate_pairs(problem, pairs, deltas, costs, pull, work):
     for i in range(costs.shape[0]):
         costs[i] = evaluate(problem, pairs, i, deltas[i], pull, work)[0]

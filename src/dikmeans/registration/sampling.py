@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.core.cpu import CPUTargetOptions
 
 from dikmeans._typing import BoolArray, FloatArray, IntArray
 from dikmeans.registration.grid import MIN_LIVE_LENGTH, Grid
@@ -45,11 +46,15 @@ PAD_MODES = {"zero": "constant", "edge": "edge", "rim": "constant"}
 
 # Reordering sums lets the compiler use vector units; NaN and infinity keep their meaning.
 FAST = {"nsz", "arcp", "contract", "afn", "reassoc"}
+# Compiled loops create no arrays, so there is no need to count references to any: on small pictures
+# that took half the time. numba does not document the option, but refuses to compile a loop that
+# has it and creates an array. A numba without it would count, and compute the same.
+NO_REFCOUNTS: dict[str, bool] = {"nogil": True, "cache": True}
+if hasattr(CPUTargetOptions, "_nrt"):
+    NO_REFCOUNTS["_nrt"] = False
 # Compiled functions that others call are inlined: else a process that compiles them runs other code
-# than one that finds their callers in the cache, and sums are reordered in another way. They create
-# no arrays, so nobody has to count references to them: on small pictures that took half the time.
-UNCOUNTED = {"nogil": True, "cache": True, "_nrt": False}
-INLINED = {**UNCOUNTED, "forceinline": True}
+# than one that finds their callers in the cache, and sums are reordered in another way.
+INLINED = {**NO_REFCOUNTS, "forceinline": True}
 
 
 class Sampler(NamedTuple):
@@ -211,13 +216,13 @@ def locate(sampler, delta, cells, rows, columns):
     top, left = sampler.limit[0], sampler.limit[1]
     for p in range(0, n_places, STRIDE):
         y0 = y1 = x0 = x1 = splat(np.float32(0))
-        here = p * n_filled
+        place = p * n_filled
         for j in range(n_basis):
             dy, dx = splat(delta[j]), splat(delta[n_basis + j])
-            f0, f1 = load(blocks, here), load(blocks, here + N_LANES)
+            f0, f1 = load(blocks, place), load(blocks, place + N_LANES)
             y0, y1 = fma(dy, f0, y0), fma(dy, f1, y1)
             x0, x1 = fma(dx, f0, x0), fma(dx, f1, x1)
-            here += STRIDE
+            place += STRIDE
         q = p + N_LANES
         y0 = clamp(fma(scale_y, y0, load(base, p)), top)
         y1 = clamp(fma(scale_y, y1, load(base, q)), top)

@@ -22,7 +22,7 @@ from dikmeans._typing import FloatArray, IntArray
 from dikmeans.registration.grid import Grid
 from dikmeans.registration.measure import Direction
 from dikmeans.registration.objective import Problem
-from dikmeans.registration.sampling import FAST, UNCOUNTED, pad, render_pairs
+from dikmeans.registration.sampling import FAST, NO_REFCOUNTS, pad, render_pairs
 from dikmeans.registration.warps import Border
 
 # Shifts in units of the frame (half of the longer side): a quarter of a side, an eighth apart.
@@ -128,7 +128,7 @@ def best_poses(
 
 
 # No matrix product: what it returns for a row depends on the rows beside it, in the last bits.
-@njit(fastmath=FAST, **UNCOUNTED)
+@njit(fastmath=FAST, **NO_REFCOUNTS)
 def _best_poses(bank, targets, gains, poses, costs):
     """`best_poses`, less the energy of the image."""
     n_centroids, n_poses, n_values = bank.pictures.shape

@@ -29,7 +29,7 @@ from dikmeans.registration.compilation import announce_compilation
 from dikmeans.registration.descent import CentroidBank, Descent, StageKey, compared
 from dikmeans.registration.grid import Grid
 from dikmeans.registration.intensity import FixedIntensity, Intensity
-from dikmeans.registration.measure import Change, Direction, PairFits
+from dikmeans.registration.measure import Change, Direction, PairFits, WarmStart
 from dikmeans.registration.objective import Pairs, Problem, evaluate_pairs
 from dikmeans.registration.orientation import Orientation, orientation_matrices
 from dikmeans.registration.pyramid import build_pyramid, pyramid_grids
@@ -231,22 +231,18 @@ class WarpedMeasure:
         images: FloatArray,
         bank: CentroidBank,
         *,
-        start: FloatArray | None = None,
-        orientations: IntArray | None = None,
-        keep: IntArray | None = None,
-        known: FloatArray | None = None,
-        centroids: IntArray | None = None,
+        start: WarmStart | None = None,
         prune: float = np.inf,
         narrow: bool = False,
     ) -> PairFits:
         """Align every image with every centroid: coarse to fine, or from a warm start."""
         images = self.intensity.prepare(np.ascontiguousarray(images, dtype=np.float32))
-        descent = Descent(self, images, bank, start, orientations, centroids)
+        descent = Descent(self, images, bank, start)
         if start is None:
             descent.run_cold(self._cold, prune, narrow)
             descent.retry_from_identity(self._warm)
         else:
-            descent.run_warm(self._warm, keep, known, prune)
+            descent.run_warm(self._warm, start, prune)
         return descent.result()
 
     def evaluate(self, problem: Problem, pairs: Pairs, deltas: FloatArray) -> FloatArray:

@@ -123,16 +123,11 @@ def collect_contents(
     tell(0.0, "assigning pictures to clusters")
     if assignment is None:
         assignment = model.assign(images)
-    members = assignment
-    outliers = members.labels < 0
+    members, outliers = assignment, assignment.labels < 0
     # how a picture that belongs to no cluster fits is shown with the one it is nearest to
     assignment = members.nearest(model.prototype_clusters_)
     shown = choose_shown(members.labels, max_pictures, int(np.prod(images.shape[1:3])))
-    if assignment.warps is None:  # then only the pictures that are shown are aligned
-        alignments = shown_alignments = model.align(images[shown], assignment.labels[shown])
-    else:
-        alignments = model.align_assigned(images, assignment)
-        shown_alignments = alignments.subset(shown)
+    alignments, shown_alignments = _align(model, images, assignment, shown)
     preprocessed = alignments.image.reshape(len(alignments), -1)
 
     tell(0.05, "reading the originals")
@@ -151,10 +146,8 @@ def collect_contents(
         tell(0.5, "K-means for comparison")
         baseline = fit_baseline(model, images, assignment.labels)
         if thumbnails is not None:
-            shape = (images.shape[1], images.shape[2])
-            unaligned = unaligned_means(
-                thumbnails.cells, baseline.labels[shown], model.n_clusters, crops, shape
-            )
+            labels, shape = baseline.labels[shown], (images.shape[1], images.shape[2])
+            unaligned = unaligned_means(thumbnails.cells, labels, model.n_clusters, crops, shape)
     tell(0.55, "comparing clusters with each other")
     likeness = compare_clusters(model, warp) if extent.likeness else None
     tell(0.6, "a map of the pictures")
@@ -180,6 +173,20 @@ def collect_contents(
         likeness=likeness,
         names=extent.names or model.cluster_names_,
     )
+
+
+def _align(
+    model: DIKMeans, images: Array, assignment: Assignment, shown: IntArray
+) -> tuple[Alignments, Alignments]:
+    """Alignments of all pictures, and of those that are shown.
+
+    Where warps were not kept, only the latter are aligned, and stand for all.
+    """
+    if assignment.warps is None:
+        alignments = model.align(images[shown], assignment.labels[shown])
+        return alignments, alignments
+    alignments = model.align_assigned(images, assignment)
+    return alignments, alignments.subset(shown)
 
 
 def rank_candidates(

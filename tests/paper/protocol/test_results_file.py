@@ -94,6 +94,15 @@ def test_a_damaged_line_in_the_middle_is_named(path):
         ResultsFile(path)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{"test_size": 0}, {"accuracy": 1.5}, {"accuracy": -0.1}, {"accuracy": float("nan")}],
+)
+def test_a_record_without_test_images_or_with_an_impossible_accuracy_is_refused(changes):
+    with pytest.raises(ValueError, match="test"):
+        RunRecord.from_line(invented_run(0, **changes).to_line())
+
+
 WRITER = """
 import sys
 from dikmeans.paper.protocol.results_file import ResultsFile

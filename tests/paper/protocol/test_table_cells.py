@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dikmeans.paper.protocol.data_tasks import get_task
-from dikmeans.paper.protocol.table_cells import label_free_choice, summarize, table_cells
+from dikmeans.paper.protocol.table_cells import (
+    accuracy_interval,
+    label_free_choice,
+    summarize,
+    table_cells,
+)
 from dikmeans.paper.protocol.table_models import get_model
 from tests.paper.toy_data import BAR_FINDER, invented_run
 
@@ -24,6 +29,7 @@ def test_best_by_labels_and_label_free_are_different_runs_where_distortion_misle
     assert (result.best_by_labels, result.label_free) == (0.9, 0.6)
     assert result.mean == pytest.approx(0.7)
     assert result.sd == pytest.approx(0.03**0.5)  # squares 0.04 + 0.01 + 0.01, over 3 - 1
+    assert result.se == pytest.approx(0.1)  # the root of 0.03 over the root of 3
     assert result.n_runs == 3
 
 
@@ -33,7 +39,24 @@ def test_every_figure_has_its_own_summary():
 
 
 def test_one_run_has_no_spread():
-    assert summarize([invented_run()]).sd is None
+    assert summarize([invented_run()])[-3:-1] == (None, None)
+
+
+@given(st.integers(1, 20_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_is_where_a_true_share_would_be_rejected(counts):
+    n_right, n = counts
+    interval = accuracy_interval(invented_run(accuracy=n_right / n, test_size=n))
+    assert 0 <= interval.low <= n_right / n <= interval.high <= 1
+    for limit in interval:
+        if 1e-9 < limit < 1 - 1e-9:  # 1.96 standard errors, at that limit, from what was seen
+            deviation = abs(n_right / n - limit) / (limit * (1 - limit) / n) ** 0.5
+            assert deviation == pytest.approx(1.959964, rel=1e-4)
+
+
+def test_fewer_test_images_make_a_wider_interval():
+    few, many = (accuracy_interval(invented_run(test_size=n)) for n in (117, 10_000))
+    assert few.low < many.low < many.high < few.high
+    assert few.high - few.low == pytest.approx(0.18, abs=0.01)
 
 
 def test_without_a_distortion_there_is_no_label_free_figure():

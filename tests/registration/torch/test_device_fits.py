@@ -8,6 +8,7 @@ from scipy import ndimage
 
 from dikmeans.registration import Adam, QuasiNewton, Status, align, pairwise_cost
 from dikmeans.registration.batches import align_images
+from dikmeans.registration.measure import WarmStart
 from tests.helpers import build_measure
 from tests.registration.torch.device_pairs import both, on_device, some_precision, some_warps
 
@@ -38,7 +39,7 @@ def fits_of_both(measure, solver, images, centroids):
     measures = both((28, 28), solver=solver, **measure)
     bank = measures[0].bank(centroids, warm=True)
     start = some_warps(measures[0], len(images), len(centroids), reach=0.03)
-    return [each.align(images, bank, start=start) for each in measures]
+    return [each.align(images, bank, start=WarmStart(start)) for each in measures]
 
 
 @pytest.mark.parametrize("evaluations", [1, 2, 4])
@@ -110,7 +111,7 @@ def test_no_cost_exceeds_the_identitys_and_each_belongs_to_its_warp(measure, ima
     euclidean = ((images[:, None] - centroids) ** 2).sum(axis=(2, 3, 4))
     assert np.all(fits.costs <= euclidean * (1 + 1e-5))
     frozen = build_measure((28, 28), solver=QuasiNewton(evaluations=1, device="cpu"), **measure)
-    again = frozen.align(images, bank, start=fits.deltas)
+    again = frozen.align(images, bank, start=WarmStart(fits.deltas))
     np.testing.assert_array_equal(again.costs, fits.costs)
     np.testing.assert_array_equal(again.deltas, fits.deltas)
 
@@ -122,7 +123,8 @@ def test_a_warm_start_never_raises_the_cost(measure, images, centroids):
     for reach in (0.0, 0.05, 0.5):
         start = some_warps(device, 20, 3, reach)
         before, after = (
-            measure.align(images, bank, start=start).costs for measure in (frozen, device)
+            measure.align(images, bank, start=WarmStart(start)).costs
+            for measure in (frozen, device)
         )
         assert np.all(after <= before)
         assert np.median(after / before) < 1

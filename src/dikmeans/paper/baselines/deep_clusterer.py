@@ -21,7 +21,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dikmeans._typing import JSON, Array, ImageShape, IntArray, PathLike
+from dikmeans._typing import JSON, Array, ArrayLike, ImageShape, IntArray, PathLike
 from dikmeans.images import flatten, refuse_non_finite, stack, table_rules, to_channels_first
 from dikmeans.paper.baselines.networks import ARCHITECTURES, Autoencoder, make_network
 from dikmeans.paper.baselines.pretraining import Pretraining, choose_learning_rate
@@ -186,8 +186,8 @@ class DeepClusterer(
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: ArrayLike,
+        y: object = None,
         *,
         checkpoint: PathLike | None = None,
         pretraining: PathLike | None = None,
@@ -340,18 +340,18 @@ class DeepClusterer(
 
     # -- images ----------------------------------------------------------------------------------
 
-    def _check_images(self, X: Any, *, reset: bool) -> torch.Tensor:
+    def _check_images(self, X: ArrayLike, *, reset: bool) -> torch.Tensor:
         """Return X, checked, as float32 images (N, C, rows, columns), scaled like the training set.
 
         The range of the pixels becomes [0, 1], as a Bernoulli likelihood needs. For squared errors
         images are then divided by the root mean square of all pixels, as DEC's authors do: the
         Student-t kernel has a fixed scale, and embeddings must not be small against it.
         """
-        X = stack(X)
+        stacked = stack(X)
         expected: ImageShape | None = self.image_shape if reset else self.image_shape_
-        if not reset and X.ndim == 2 and X.shape[1] != self.n_features_in_:
+        if not reset and stacked.ndim == 2 and stacked.shape[1] != self.n_features_in_:
             expected = None  # scikit-learn has the usual message for that
-        table, shape = flatten(X, expected)
+        table, shape = flatten(stacked, expected)
         rules = {**table_rules(table), "ensure_min_samples": 2 if reset else 1}
         table = validate_data(self, table, reset=reset, **rules)
         refuse_non_finite(table)
@@ -376,14 +376,14 @@ class DeepClusterer(
 
     # -- new data --------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> IntArray:
+    def predict(self, X: ArrayLike) -> IntArray:
         """Return the cluster of each image, an int32 array of shape (N,)."""
         check_is_fitted(self)
         images = self._check_images(X, reset=False)
         with torch_threads(self.n_threads):
             return self._labels(self._embed(images))
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Return the embedding of each image, a float32 array of shape (N, embedding_dim)."""
         check_is_fitted(self)
         images = self._check_images(X, reset=False)
@@ -391,11 +391,11 @@ class DeepClusterer(
             embedded: Array = self._embed(images).numpy()
         return embedded
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Array:
+    def fit_transform(self, X: ArrayLike, y: object = None, **options: Any) -> Array:
         """Fit, then return the embedding of each image; `options` as in `fit`."""
         return self.fit(X, **options).transform(X)
 
-    def fit_predict(self, X: Any, y: Any = None, **options: Any) -> IntArray:
+    def fit_predict(self, X: ArrayLike, y: object = None, **options: Any) -> IntArray:
         """Fit, then return the cluster of each image; `options` as in `fit`."""
         return self.fit(X, **options).labels_
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from dikmeans.paper.baselines.losses import (
     reconstruction_error,
     unbounded,
 )
+from dikmeans.paper.baselines.networks import Autoencoder, VariationalAutoencoder
 from dikmeans.paper.baselines.training import Training, TrainingPhase, map_chunks
 
 # Variance of the first posterior, as a share of the variance within clusters of the embedding.
@@ -45,7 +45,7 @@ class ElboTraining(TrainingPhase):
     likelihood: str
     n_init: int
 
-    def parameters(self, network: Any) -> list[nn.Parameter]:
+    def parameters(self, network: Autoencoder) -> list[nn.Parameter]:
         """Return all parameters."""
         return list(network.parameters())
 
@@ -67,7 +67,10 @@ class ElboTraining(TrainingPhase):
 
 
 def negative_elbo(
-    network: Any, images: torch.Tensor, likelihood: str, generator: torch.Generator
+    network: VariationalAutoencoder,
+    images: torch.Tensor,
+    likelihood: str,
+    generator: torch.Generator,
 ) -> torch.Tensor:
     """Return reconstruction error plus divergence from the prior for each image; shape (N,).
 
@@ -88,7 +91,7 @@ def negative_elbo(
     return weight * reconstruction_error(network.decode(embedded), images, likelihood) + divergence
 
 
-def prior(network: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def prior(network: VariationalAutoencoder) -> tuple[torch.Tensor, torch.Tensor]:
     """Return log-weights (K,) and log-variances (K, D) of the mixture."""
     return network.prior_logits.log_softmax(0), bounded(network.prior_log_variances)
 
@@ -105,7 +108,8 @@ def start_from_mixture(training: Training, n_init: int) -> None:
     The posterior's variance is first the same for all images, a share of the variance within
     clusters: a fixed number would drown embeddings of a small scale in noise.
     """
-    network: Any = training.network
+    network = training.network
+    assert isinstance(network, VariationalAutoencoder)
     embedded = map_chunks(network.encode, training.images, training.device).double().numpy()
     # One thread: a resumed training must start from the same bits. A mixture that has not converged
     # is good enough as a start.
@@ -131,7 +135,7 @@ def start_from_mixture(training: Training, n_init: int) -> None:
         network.log_variance.bias.copy_(unbounded(first_log_variance))
 
 
-def map_embedding(network: Any, matrix: FloatArray) -> None:
+def map_embedding(network: VariationalAutoencoder, matrix: FloatArray) -> None:
     """Multiply embeddings by an invertible `matrix` (D, D), and let the decoder undo it."""
     with torch.no_grad():
         forward = torch.as_tensor(matrix).to(network.embed.weight.device)

@@ -123,10 +123,10 @@ def make_network(kind: type[Autoencoder], generator: torch.Generator, **shape: A
 
 def _mlp(size: ImageSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Module]:
     pixels = math.prod(size)
-    trunk: list[Any] = [nn.Flatten()]
+    trunk: list[nn.Module] = [nn.Flatten()]
     for fan_in, fan_out in pairwise((pixels, *MLP_HIDDEN)):
         trunk += [nn.Linear(fan_in, fan_out), nn.ReLU()]
-    decoder: list[Any] = []
+    decoder: list[nn.Module] = []
     for fan_in, fan_out in pairwise((embedding_dim, *reversed(MLP_HIDDEN))):
         decoder += [nn.Linear(fan_in, fan_out), nn.ReLU()]
     decoder += [nn.Linear(MLP_HIDDEN[0], pixels), nn.Unflatten(1, size)]
@@ -141,13 +141,13 @@ def _conv(size: ImageSize, embedding_dim: int) -> tuple[nn.Module, int, nn.Modul
     smallest = (FILTERS, *layer_sides[-1])
     geometry = {"kernel_size": KERNEL, "stride": STRIDE, "padding": KERNEL // 2}
 
-    trunk: list[Any] = []
+    trunk: list[nn.Module] = []
     for fan_in in (channels, *[FILTERS] * (CONV_LAYERS - 1)):
         trunk += [nn.Conv2d(fan_in, FILTERS, **geometry), nn.ReLU(), nn.BatchNorm2d(FILTERS)]
     trunk += [nn.Flatten(), nn.Linear(math.prod(smallest), CONV_HIDDEN)]
     trunk += [nn.ReLU(), nn.BatchNorm1d(CONV_HIDDEN)]
 
-    decoder: list[Any] = [
+    decoder: list[nn.Module] = [
         nn.Linear(embedding_dim, CONV_HIDDEN),
         nn.ReLU(),
         nn.BatchNorm1d(CONV_HIDDEN),

@@ -206,7 +206,7 @@ def train(
     first : int, default=0
         Number of the first phase; `training` went through those before it.
     store : TrainingStore, optional
-        Written after each epoch, or as often as it is due.
+        Written after an epoch if it is due, and after the last epoch of a phase.
     report : callable
         Called after each epoch with the phase and its epochs so far.
     """

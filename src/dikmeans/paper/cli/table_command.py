@@ -145,9 +145,11 @@ def _print_table(cells: list[Cell]) -> None:
         table_row,
     )
 
-    rows = Table(box=box.SIMPLE_HEAD)
-    for number, header in enumerate(HEADERS):
-        rows.add_column(header, justify="left" if number < N_TEXT_COLUMNS else "right")
+    rows = Table(box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+    for header in HEADERS[:N_TEXT_COLUMNS]:
+        rows.add_column(header)
+    for header in HEADERS[N_TEXT_COLUMNS:]:  # numbers are narrower than what they are called
+        rows.add_column("\n".join(header.rsplit(" ", 1)), justify="right", vertical="bottom")
     for _, block in groupby(cells, key=lambda cell: (cell.task.name, cell.title)):
         for number, cell in enumerate(block):
             title, *others = table_row(cell)

@@ -7,7 +7,7 @@ import platform
 import subprocess
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -117,6 +117,10 @@ class RunRecord:
         for part in ("test", "train"):
             if not set(METRICS) <= set(content[part]):
                 raise ValueError(f"{part!r} lacks one of {', '.join(METRICS)}")
+            if not 0 <= content[part]["accuracy"] <= 1:
+                raise ValueError(f"the accuracy of {part!r} is no share")
+        if content["test_size"] < 1:
+            raise ValueError("'test_size' is no number of images")
         return cls(**content)
 
 
@@ -142,8 +146,12 @@ def run_identity(
 
 
 def current_versions(*libraries: str) -> dict[str, str]:
-    """Return the versions of Python, of the libraries always used, and of `libraries`."""
-    names = (*_VERSIONS_OF, *libraries)
+    """Return the versions of Python, of the libraries always used, and of `libraries`.
+
+    These are named as they are imported, and recorded as they are installed (umap, umap-learn).
+    """
+    installed = packages_distributions() if libraries else {}
+    names = (*_VERSIONS_OF, *(installed.get(name, [name])[0] for name in libraries))
     versions = {"python": platform.python_version(), **{name: version(name) for name in names}}
     commit = _commit()
     return {**versions, "commit": commit} if commit else versions

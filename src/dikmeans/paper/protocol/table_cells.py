@@ -2,7 +2,9 @@
 
 - best by labels: the best test figure of the runs. It is what the paper prints, and needs labels.
 - label-free: the test figure of the run with the lowest training distortion: what a user can have.
-- mean and standard deviation over the runs: what to expect of one run.
+  Its accuracy has an interval: what it would be on other test images of the same kind.
+- mean over the runs, its standard error, and their standard deviation: what to expect of one run
+  on these test images.
 """
 
 from __future__ import annotations
@@ -11,11 +13,22 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import binomtest
 
 from dikmeans.paper.protocol.data_tasks import DataTask
 from dikmeans.paper.protocol.published import paper_accuracy
 from dikmeans.paper.protocol.run_record import RunRecord
 from dikmeans.paper.protocol.table_models import TableModel
+
+CONFIDENCE = 0.95
+"""Level of the interval of an accuracy."""
+
+
+class Interval(NamedTuple):
+    """Limits of an accuracy; fractions."""
+
+    low: float
+    high: float
 
 
 class Summary(NamedTuple):
@@ -29,6 +42,8 @@ class Summary(NamedTuple):
     mean : float
     sd : float or None
         With N - 1 in the denominator; None for a single run.
+    se : float or None
+        Standard error of the mean: ``sd / sqrt(n_runs)``.
     n_runs : int
     """
 
@@ -36,6 +51,7 @@ class Summary(NamedTuple):
     label_free: float | None
     mean: float
     sd: float | None
+    se: float | None
     n_runs: int
 
 
@@ -62,11 +78,13 @@ def summarize(records: Sequence[RunRecord], metric: str = "accuracy") -> Summary
         )
     values = np.array([record.test[metric] for record in records])
     chosen = label_free_choice(records)
+    sd = float(values.std(ddof=1)) if len(values) > 1 else None
     return Summary(
         best_by_labels=float(values.max()),
         label_free=None if chosen is None else chosen.test[metric],
         mean=float(values.mean()),
-        sd=float(values.std(ddof=1)) if len(values) > 1 else None,
+        sd=sd,
+        se=None if sd is None else sd / len(values) ** 0.5,
         n_runs=len(values),
     )
 
@@ -79,6 +97,22 @@ def label_free_choice(records: Sequence[RunRecord]) -> RunRecord | None:
     if any(record.distortion is None for record in records):
         return None
     return min(records, key=lambda record: (record.distortion, record.seed), default=None)
+
+
+def accuracy_interval(record: RunRecord) -> Interval:
+    """Return the 95 % interval (Wilson's) of a run's test accuracy from its number of test images.
+
+    The fitted model is taken as given, and its test images as drawn at random. Images of one person
+    or one sound are not: where there are few of these, the interval is too narrow.
+
+    Parameters
+    ----------
+    record : RunRecord
+        Chosen without the labels, or else the interval lies too high.
+    """
+    n_right = round(record.test["accuracy"] * record.test_size)
+    limits = binomtest(n_right, record.test_size).proportion_ci(CONFIDENCE, method="wilson")
+    return Interval(float(limits.low), float(limits.high))
 
 
 class Cell(NamedTuple):

@@ -249,6 +249,12 @@ def _di_k_means(n_clusters: int, seed: int) -> Clusterer:
     return DIKMeans(n_clusters, n_init=1, random_state=seed)
 
 
+def _umap(clusterer: str, n_clusters: int, seed: int) -> Clusterer:
+    from dikmeans.paper.umap_clustering import UMAPClustering
+
+    return UMAPClustering(n_clusters, clusterer, random_state=seed)
+
+
 def _make_baseline(
     baseline: str, architecture: str, max_steps: int | None, n_clusters: int, seed: int
 ) -> Clusterer:
@@ -322,6 +328,22 @@ for _name, _row, _warp, _make in (
         )
     )
     register(TableModel(_name, _row, _make, paper_row=_row))
+for _name, _title, _clusterer in (
+    ("umap-k-means", "UMAP + K-means", "k-means"),
+    ("umap-gmm", "UMAP + Gaussian mixture", "gaussian-mixture"),
+):
+    register(
+        TableModel(
+            _name,
+            _title,
+            partial(_umap, _clusterer),
+            library="umap",
+            extra="umap",
+            note="UMAP embeds the pixels in 10 dimensions (15 neighbors, smallest distance 0); the "
+            "mixture has full covariances. Its runs have no objective that can be compared, hence "
+            "no label-free choice: compare its mean.",
+        )
+    )
 for _name, _title, _baseline, _row in (
     ("ae-k-means", "AE + K-means", "AutoencoderKMeans", "AE + K-means"),  # one row in the paper
     ("dec", "DEC", "DEC", "DEC ({})"),

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 
 from dikmeans.paper.protocol.published import CITATION
 from dikmeans.paper.protocol.run_record import METRICS
-from dikmeans.paper.protocol.table_cells import Cell, summarize
+from dikmeans.paper.protocol.table_cells import (
+    Cell,
+    Interval,
+    accuracy_interval,
+    label_free_choice,
+    summarize,
+)
 
 NOTHING = "—"
 HEADERS = (
@@ -17,7 +23,8 @@ HEADERS = (
     "paper",
     "best by labels",
     "label-free",
-    "mean ± sd",
+    "95 % interval",
+    "mean ± se",
     "runs",
     "training images",
 )
@@ -26,17 +33,20 @@ N_TEXT_COLUMNS = 2
 
 EXPLANATION = (
     "Test accuracy in %. Best by labels: the best of the runs, chosen by the true labels, which is "
-    "what the paper prints. Label-free: the run with the lowest training distortion. "
-    f"{NOTHING}: there is no such figure."
+    "what the paper prints. Label-free: the run with the lowest training distortion. 95 % "
+    "interval: of the label-free figure, from the number of test images (Wilson), as if each were "
+    "drawn on its own; the spread over seeds is not part of it. ± se: the standard error of the "
+    f"mean over the seeds, on the same test images. {NOTHING}: there is no such figure."
 )
 
 _CSV_HEADERS = (
     *("data", "data_title", "model", "model_title", "paper_accuracy"),
-    *("runs", "runs_wanted", "train_size", "train_available"),
+    *("runs", "runs_wanted", "train_size", "train_available", "test_size"),
+    *("accuracy_label_free_low", "accuracy_label_free_high"),
     *(
         f"{metric}_{statistic}"
         for metric in METRICS
-        for statistic in ("best_by_labels", "label_free", "mean", "sd")
+        for statistic in ("best_by_labels", "label_free", "mean", "sd", "se")
     ),
     *("mean_seconds", "note"),
 )
@@ -46,9 +56,10 @@ def table_row(cell: Cell) -> tuple[str, ...]:
     """Return a cell as strings, in the order of `HEADERS`."""
     paper = NOTHING if cell.paper is None else f"{cell.paper:.1f}"
     if not cell.records:
-        return cell.title, cell.model.title, paper, NOTHING, NOTHING, NOTHING, "not run", NOTHING
+        return cell.title, cell.model.title, paper, *4 * (NOTHING,), "not run", NOTHING
     summary = summarize(cell.records)
-    spread = "" if summary.sd is None else f" ± {100 * summary.sd:.1f}"
+    interval = _label_free_interval(cell)
+    error = "" if summary.se is None else f" ± {100 * summary.se:.1f}"
     used, available = cell.records[0].train_size, cell.records[0].train_available
     is_complete = summary.n_runs >= cell.n_expected
     return (
@@ -57,10 +68,16 @@ def table_row(cell: Cell) -> tuple[str, ...]:
         paper,
         f"{100 * summary.best_by_labels:.1f}",
         NOTHING if summary.label_free is None else f"{100 * summary.label_free:.1f}",
-        f"{100 * summary.mean:.1f}{spread}",
+        NOTHING if interval is None else " to ".join(f"{100 * limit:.1f}" for limit in interval),
+        f"{100 * summary.mean:.1f}{error}",
         str(summary.n_runs) if is_complete else f"{summary.n_runs} of {cell.n_expected}",
         f"all {available:,}" if used == available else f"{used:,} of {available:,}",
     )
+
+
+def _label_free_interval(cell: Cell) -> Interval | None:
+    chosen = label_free_choice(cell.records)
+    return None if chosen is None else accuracy_interval(chosen)
 
 
 def versions_line(cells: Sequence[Cell]) -> str:
@@ -104,9 +121,13 @@ def table_as_csv(cells: Sequence[Cell]) -> str:
         row: list[object] = [cell.task.name, cell.title, cell.model.name, cell.model.title, paper]
         row += [len(cell.records), cell.n_expected]
         if cell.records:
-            row += [cell.records[0].train_size, cell.records[0].train_available]
+            first = cell.records[0]
+            row += [first.train_size, first.train_available, first.test_size]
+            row += _label_free_interval(cell) or (None, None)
             for metric in METRICS:
-                row += summarize(cell.records, metric)[:4]
+                summary = summarize(cell.records, metric)
+                row += [summary.best_by_labels, summary.label_free, summary.mean]
+                row += [summary.sd, summary.se]
             row.append(sum(record.seconds for record in cell.records) / len(cell.records))
         # None becomes an empty field.
         row += [None] * (len(_CSV_HEADERS) - len(row) - 1)

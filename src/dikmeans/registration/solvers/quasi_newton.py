@@ -22,7 +22,7 @@ from scipy import linalg
 from dikmeans._typing import FloatArray, IntArray
 from dikmeans.parameters import Number, Whole
 from dikmeans.registration.objective import Pairs, Problem, complete, evaluate, make_work
-from dikmeans.registration.sampling import FAST, INLINED, UNCOUNTED
+from dikmeans.registration.sampling import FAST, INLINED, NO_REFCOUNTS
 from dikmeans.registration.solvers.base import DEVICE, Solver, Stage, Status
 
 CONVERGED, BUDGET = int(Status.CONVERGED), int(Status.BUDGET)
@@ -39,7 +39,8 @@ MAX_BACKTRACKS = 4
 # Small gains in a row that mean convergence; below the floor a cost of a unit-energy image is zero.
 PATIENCE = 2
 COST_FLOOR = 1e-10
-# A pair is given up if so many times the gain that its quadratic model promises would not do.
+# A pair is given up if even so many times the gain that its quadratic model promises would leave it
+# above `race` times the best of its image.
 HOPE = 4.0
 
 
@@ -123,7 +124,7 @@ class QuasiNewton(Solver):
         status: IntArray,
         race: float = np.inf,
     ) -> None:
-        """Descend until two small gains in a row, or all evaluations are used, or all is lost."""
+        """Descend until gains are small, evaluations are used up, or a pair is given up."""
         _minimize_pairs(
             problem,
             pairs,
@@ -216,7 +217,7 @@ def _direction(inverse, history, n_stored):
     return slope
 
 
-@njit(fastmath=FAST, error_model="numpy", **UNCOUNTED)
+@njit(fastmath=FAST, error_model="numpy", **NO_REFCOUNTS)
 def _minimize_pairs(
     problem, pairs, inverses, evaluations, tol, deltas, costs, status, race, history, work
 ):
