@@ -13,6 +13,7 @@ from dikmeans.kmeans.deformation_prior import (
     DEFORMATION_SHARE,
     RIDGE,
     SHRINKAGE,
+    inverse_of,
     learn_deformation_prior,
 )
 from dikmeans.kmeans.schedule import PhaseKind
@@ -55,6 +56,15 @@ def test_it_is_the_inverse_of_the_shrunken_covariance_of_the_warps(scene):
         np.testing.assert_allclose(
             product, product[0, 0] * np.eye(len(pooled)), atol=1e-6 * product[0, 0]
         )
+
+
+def test_the_inverse_is_that_of_numpy_and_a_matrix_that_has_none_is_refused():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(6, 6))
+    np.testing.assert_allclose(inverse_of(root @ root.T), np.linalg.inv(root @ root.T), rtol=1e-6)
+    indefinite = np.diag([1.0, -1.0, 2.0])
+    with pytest.raises(np.linalg.LinAlgError, match="covariance of the deformations"):
+        inverse_of(indefinite)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -69,6 +69,15 @@ def test_more_images_apart_than_clusters_are_named():
         links.assign(np.zeros((3, 2)))
 
 
+def test_a_search_that_gave_up_does_not_call_it_impossible(monkeypatch):
+    monkeypatch.setattr("dikmeans.kmeans.links.MAX_STEPS", 2)
+    links = Links.build([], [(0, 1), (1, 2)])
+    with pytest.raises(
+        LinkError, match=r"no way .* in 2 clusters was found in 2 steps; link fewer"
+    ):
+        links.assign(np.zeros((3, 2)))
+
+
 def test_linked_images_see_one_cluster_only_and_all_its_columns():
     """Costs of two images to two columns of cluster 0 and one of cluster 1."""
     costs = np.array([[5.0, 1.0, 2.0], [9.0, 6.0, 4.0], [0.0, 9.0, 9.0]])

@@ -73,7 +73,7 @@ def learn_deformation_prior(
     shrinkage = 1.0 if shared else SHRINKAGE
     covariances = (1 - shrinkage) * covariances + shrinkage * pooled
     covariances += RIDGE * variance * np.eye(len(pooled))
-    inverses = np.stack([_inverse(covariance) for covariance in covariances])
+    inverses = np.stack([inverse_of(covariance) for covariance in covariances])
     distances = np.empty(len(deltas))
     for k, inverse in enumerate(inverses):
         rows = deltas[labels == k]
@@ -83,11 +83,11 @@ def learn_deformation_prior(
     return precision
 
 
-def _inverse(covariance: FloatArray) -> FloatArray:
+def inverse_of(covariance: FloatArray) -> FloatArray:
     """The inverse of a positive definite matrix, exactly symmetric."""
-    factor, _ = linalg.lapack.dpotrf(covariance)
-    upper, info = linalg.lapack.dpotri(factor)
-    if info:
+    factor, failed = linalg.lapack.dpotrf(covariance)
+    upper, singular = linalg.lapack.dpotri(factor)
+    if failed or singular:
         raise np.linalg.LinAlgError("The covariance of the deformations is singular.")
     inverse: FloatArray = np.triu(upper) + np.triu(upper, 1).T
     return inverse

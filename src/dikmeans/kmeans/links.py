@@ -109,10 +109,17 @@ class Links(NamedTuple):
         clusters = np.empty(len(self.groups), dtype=np.int64)
         for part in range(n_parts):
             members = np.flatnonzero(part_of == part).tolist()
-            found = _cheapest(members, self.apart, costs)
+            found, is_complete = _cheapest(members, self.apart, costs)
             if found is None:
                 images = [image for group in members for image in self.groups[group]]
-                raise LinkError(images, f"cannot be kept apart in {costs.shape[1]} clusters")
+                n_clusters = costs.shape[1]
+                if is_complete:
+                    raise LinkError(images, f"cannot be kept apart in {n_clusters} clusters")
+                raise LinkError(
+                    images,
+                    f"have so many links that no way to keep them apart in {n_clusters} clusters "
+                    f"was found in {MAX_STEPS:,} steps; link fewer of them",
+                )
             clusters[members] = found
         return clusters
 
@@ -127,8 +134,11 @@ def _parts(n: int, pairs: list[tuple[int, int]]) -> tuple[int, IntArray]:
 
 def _cheapest(
     groups: list[int], apart: tuple[frozenset[int], ...], costs: FloatArray
-) -> list[int] | None:
-    """The cluster of each group; None if there is no way. Those with most conflicts go first."""
+) -> tuple[list[int] | None, bool]:
+    """The cluster of each group, None if none was found; and whether all ways have been tried.
+
+    Those with most conflicts go first.
+    """
     order = sorted(groups, key=lambda group: -len(apart[group]))
     ranked = [[int(k) for k in np.argsort(costs[g]) if np.isfinite(costs[g, k])] for g in order]
     least = np.array([costs[g].min() for g in order])
@@ -155,4 +165,4 @@ def _cheapest(
             depth += 1
         else:
             best, best_total = dict(place), total
-    return None if best is None else [best[group] for group in groups]
+    return None if best is None else [best[group] for group in groups], depth < 0
