@@ -80,17 +80,23 @@ def _mnist(results: Path) -> tuple[str, str]:
 
 
 def _sets(results: Path) -> tuple[str, str]:
-    found = []
+    found, n_runs = [], set()
     for cell in _cells(results, list(NAMES)):
         chosen = summarize(cell.records).label_free
         if chosen is None or cell.paper is None:
             raise MissingResultError(f"No label-free figure of {cell.task.name}.")
+        n_runs.add(len(cell.records))
         found.append(f"{NAMES[cell.task.name]} **{100 * chosen:.1f}** ({cell.paper:.1f})")
     return (
-        "All training images, label-free, in brackets the paper's best of ten by labels "
-        "([table](docs/results/table.md))",
+        f"All training images, label-free (lowest inertia of {_range(n_runs)}), in brackets the "
+        "paper's best of ten by labels ([table](docs/results/table.md))",
         ", ".join(found) + " %",
     )
+
+
+def _range(n_runs: set[int]) -> str:
+    least, most = min(n_runs), max(n_runs)
+    return f"{most} runs" if least == most else f"{least} to {most} runs"
 
 
 def _solver(results: Path) -> tuple[str, str]:
