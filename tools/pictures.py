@@ -16,6 +16,7 @@ from pathlib import Path
 from dikmeans import DIKMeans, plot
 from dikmeans.datasets.files.paths import get_data_home
 from dikmeans.datasets.files.tree import open_tree
+from dikmeans.datasets.pictures.decode import PICTURE_EXTENSIONS
 from dikmeans.datasets.sets.rock_paper_scissors import FILES, GESTURES
 from dikmeans.demo import load_digits, run_demo
 
@@ -36,7 +37,7 @@ def pages(folder: Path, scratch: Path) -> None:
     hands = scratch / "hands"
     for path in FILES.read("train", get_data_home(), True):
         with open_tree(path) as tree:
-            names = [name for name in tree.names if name.endswith(".png")]
+            names = [name for name in tree.names if Path(name).suffix in PICTURE_EXTENSIONS]
             for name in names[:: len(names) // (N_HANDS // len(GESTURES))]:
                 photograph = hands / Path(name).parent.name / Path(name).name
                 photograph.parent.mkdir(parents=True, exist_ok=True)
