@@ -111,7 +111,11 @@ _ALL = (
     Part("spectral", "table.md", "python -m benchmarks.spectral", 15),
     Part("published-choices", "table.md", "python -m benchmarks.published_choices", 30),
     TablePart(
-        "table-rivals", "table.md", f"{_TABLE} --runs 3 {_models('umap-k-means', 'umap-gmm')}", 60
+        "table-rivals",
+        "table.md",
+        f"{_TABLE} --runs 3 {_models('umap-k-means', 'umap-gmm')}",
+        60,
+        code=("src/dikmeans/paper/umap_clustering.py",),
     ),
     TablePart(
         "table", "table.md", f"{_TABLE} {_models('k-means', 'ai-k-means', 'di-k-means')}", 240
