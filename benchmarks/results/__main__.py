@@ -1,8 +1,8 @@
 """Make the results: ``make results``, or ``python -m benchmarks.results [PART ...]``.
 
-Without names: all parts that are missing or older than the code. A part that was made is written
-to its page at once, so the same command continues after an interruption; runs of the paper's table
-are kept one by one. A part that fails is named at the end, and the others go on.
+Without names: all parts that are missing, unfinished or older than the code. A part that was made
+is written to its page at once, so the same command continues after an interruption; runs of the
+paper's table are kept one by one. A part that fails is named at the end, and the others go on.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def make(parts: Sequence[Part], root: Path, minutes: float | None, again: bool) 
 
 
 def state(part: Part, root: Path) -> str:
-    """Say how a part stands: current, missing, or older than the code."""
+    """Say how a part stands: current, missing, unfinished, or older than the code."""
     block = blocks(root / PAGES / part.page).get(part.name, Block(None, None, ""))
     if block.provenance is None:
         return "missing"
@@ -87,6 +87,8 @@ def state(part: Part, root: Path) -> str:
         return f"older: made by another command, {block.command}"
     if not block.provenance.is_current(root, part.sources):
         return f"older: the code has changed since {block.provenance.commit}"
+    if not part.is_complete(block.output):
+        return "unfinished"
     return "current"
 
 

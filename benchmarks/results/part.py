@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
+
+from dikmeans.paper.protocol.results_file import read_results
 
 ENGINE = (
     *(
@@ -20,6 +24,9 @@ ENGINE = (
     ":(exclude)src/dikmeans/registration/compilation.py",
 )
 """What decides the result of a fit, or its time; the exception only tells about compilation."""
+
+
+MISSING_ROWS = "Rows that have no run yet, and are left out"
 
 
 class PartError(Exception):
@@ -59,6 +66,10 @@ class Part:
             return self.code
         return (*self.code, f"{words[1].replace('.', '/')}.py")
 
+    def is_complete(self, output: str) -> bool:
+        """Whether nothing is left to do where this stands on the page."""
+        return True
+
     def run(self, root: Path, minutes_left: float | None) -> str:
         """Run the command in the repository `root` and return what belongs on the page."""
         return _output_of(_with_this_python(self.command.split()), root)
@@ -70,6 +81,10 @@ class TablePart(Part):
 
     keeps_runs: ClassVar[bool] = True
 
+    def is_complete(self, output: str) -> bool:
+        """Whether every row has all of its runs."""
+        return MISSING_ROWS not in output and not re.search(r"\| \d+ of \d+ \| (all|\d)", output)
+
     def run(self, root: Path, minutes_left: float | None) -> str:
         """Make the runs for which there is time; return the table of all that there are."""
         command = _with_this_python(self.command.split())
@@ -78,7 +93,12 @@ class TablePart(Part):
         if minutes_left is not None:
             command += ["--time-budget", str(minutes_left)]
         _output_of(command, root)
-        return without_missing_rows((folder / "table.md").read_text())
+        words = self.command.split()
+        models = {word for flag, word in pairwise(words) if flag == "--models"}
+        runs = read_results(root / words[words.index("--results") + 1])
+        commits = {run.versions.get("commit", "unknown") for run in runs if run.model in models}
+        table = without_missing_rows((folder / "table.md").read_text())
+        return f"{table}\n\nIts runs were made with the package of {', '.join(sorted(commits))}."
 
 
 @dataclass(frozen=True)
@@ -109,10 +129,7 @@ def without_missing_rows(table: str) -> str:
     kept = [line for line in lines if "| not run |" not in line]
     if len(kept) == len(lines):
         return table
-    return (
-        "\n".join(kept)
-        + f"\n\nRows that have no run yet, and are left out: {len(lines) - len(kept)}."
-    )
+    return "\n".join(kept) + f"\n\n{MISSING_ROWS}: {len(lines) - len(kept)}."
 
 
 def _with_this_python(words: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.results import __main__ as command
 from benchmarks.results.catalog import PARTS
 from benchmarks.results.page import blocks, clear_block, write_block
-from benchmarks.results.part import Part, PartError, PicturesPart, without_missing_rows
+from benchmarks.results.part import Part, PartError, PicturesPart, TablePart, without_missing_rows
 from benchmarks.results.provenance import Provenance
 
 ROOT = Path(__file__).parents[2]
@@ -205,6 +205,21 @@ def test_rows_without_a_run_are_counted_not_shown():
     shown = without_missing_rows(rows)
     assert shown == "| a | 1 |\n\nNotes.\n\nRows that have no run yet, and are left out: 2."
     assert without_missing_rows("| a | 1 |\n") == "| a | 1 |\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "is_complete"),
+    [
+        ("| MNIST | DEC | 85.4 | 3 | all 60,000 |", True),
+        ("| MNIST | DEC | 85.4 | 10 | 2,000 of 60,000 |", True),
+        ("| MNIST | DEC | 85.4 | 1 of 3 | all 60,000 |", False),
+        ("| MNIST | DEC | 85.4 | 1 of 3 | 2,000 of 60,000 |", False),
+        ("Rows that have no run yet, and are left out: 2.", False),
+    ],
+)
+def test_a_table_that_lacks_runs_is_unfinished(row, is_complete):
+    table = TablePart("table", "table.md", "dikmeans reproduce table", 1)
+    assert table.is_complete(f"{row}\n\nNotes.") == is_complete
 
 
 def test_provenance_is_read_as_it_was_written():
