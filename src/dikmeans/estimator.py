@@ -479,10 +479,11 @@ class DIKMeans(
         Ctrl-C, once the first iteration has ended, ends the search but not the call: the best
         centroids so far become the result.
 
-        With a `checkpoint` the fit is kept in a folder after every iteration. The same call, after
-        a crash, a kill or Ctrl-C, continues from there and ends with the result it would have had
-        without; after the end it returns that result again at once. The folder is yours to delete.
-        It is refused, and left as it is, if it was made with other images or parameters.
+        With a `checkpoint` the fit is kept in a folder after every iteration (less often if writing
+        would take more than about 4 % of the time). The same call, after a crash, a kill or Ctrl-C,
+        continues from there and ends with the result it would have had without; after the end it
+        returns that result again at once. The folder is yours to delete. It is refused, and left as
+        it is, if it was made with other images or parameters.
 
         Parameters
         ----------

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from dikmeans.checkpoint import store
 from tests.checkpoint.checkpointed_fits import pictures
 
 
@@ -16,6 +17,10 @@ def ninety_digits():
 
 @pytest.fixture
 def fast_disk(request, monkeypatch):
-    """What is flushed when has a test of its own; the others need not wait for the disk."""
+    """What is flushed when has a test of its own; the others need not wait for the disk.
+
+    Nor do they leave out a state where the machine happens to be slow.
+    """
+    monkeypatch.setattr(store, "QUICK", float("inf"))
     if "flushed" not in request.node.name:
         monkeypatch.setattr(os, "fsync", lambda _: None)

@@ -14,6 +14,7 @@ import pytest
 from safetensors import safe_open
 from sklearn.base import clone
 
+from dikmeans.checkpoint import store
 from dikmeans.checkpoint.folder import FORMAT, LOCK, MANIFEST, VERSION, CheckpointError
 from dikmeans.checkpoint.store import FolderStore
 from dikmeans.io.tensor_file import TensorFileError, read_tensor_file, write_tensor_file
@@ -142,6 +143,36 @@ def test_threads_and_words_may_change_on_the_way(X, tmp_path):
     assert content(again) == content(make_model().fit(X))
     flat = make_model(image_shape=(8, 8)).fit(X.reshape(90, 64), checkpoint=folder)
     assert content(flat) == content(again)
+
+
+@pytest.mark.parametrize(("seconds_to_write", "least_kept"), [(0.1, 1.0), (2.0, 0.0)])
+def test_what_takes_long_to_write_is_kept_less_often(
+    X, tmp_path, monkeypatch, seconds_to_write, least_kept
+):
+    """The clock stands still but for writing, and ten seconds between two states."""
+    clock, write, written, saved = [0.0], FolderStore._write, [], []
+    save = FolderStore.save
+
+    def slow_write(self, *args, **kwargs):
+        write(self, *args, **kwargs)
+        clock[0] += seconds_to_write
+        written.append(clock[0])
+
+    def timed_save(self, *args, **kwargs):
+        clock[0] += 10.0
+        save(self, *args, **kwargs)
+        saved.append(clock[0])
+
+    monkeypatch.setattr(store, "QUICK", 0.5)
+    monkeypatch.setattr(store.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(FolderStore, "_write", slow_write)
+    monkeypatch.setattr(FolderStore, "save", timed_save)
+    model = make_model().fit(X, checkpoint=tmp_path / "c")
+    kept = [when for when in saved if when in written]
+    assert len(kept) >= max(2, least_kept * len(saved))
+    if least_kept < 1:
+        assert np.diff(kept).min() >= store.PATIENCE * seconds_to_write
+    assert content(make_model().fit(X, checkpoint=tmp_path / "c")) == content(model)
 
 
 def test_a_finished_fit_is_read_not_made_again(X, tmp_path, monkeypatch):
