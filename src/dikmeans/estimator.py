@@ -546,12 +546,17 @@ class DIKMeans(
                         state = store.restore(run)
                         reporter.begin_run(finished.n_runs + 1, state)
                         # first centroids, phases, prototypes
-                        for state in run.states(state):  # noqa: B020 -- each continues the last
+                        to_beat = finished.inertia_to_beat
+                        for state in run.states(state, to_beat):  # noqa: B020 -- each continues the last
                             store.save(run, state)
                             reporter.report(state)
                         assert state is not None
-                        # the assignment of all images
-                        finished, state = finished.including(run.result(state)), None
+                        assert state.clustering is not None
+                        if state.clustering.inertia < to_beat:  # the assignment of all images
+                            finished = finished.including(run.result(state))
+                        else:
+                            finished = finished.without(state)
+                        state = None
                         store.save_finished(finished)
                 except (KeyboardInterrupt, StopRequested) as stop:
                     finished = _keep_unfinished(finished, run, state, stop)

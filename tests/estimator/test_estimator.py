@@ -192,24 +192,28 @@ def test_of_several_runs_the_one_with_the_lowest_inertia_is_kept(real_digits, mo
     X, _ = real_digits
     settings = {"init": "random", "search__n_swaps": 0, "warp": "affine"}
     many = quick(n_init=4, **settings).fit(X[:100])
-    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=4)
     one = quick(n_init=1, **settings).fit(X[:100])
     # runs are compared before their clusters are divided into prototypes
-    run_inertias, centroid_inertias = [], []
-    original = Run.result
+    centroid_inertias, results = [], []
+    original_states, original_result = Run.states, Run.result
 
-    def kept(run, state, stopped=""):
-        result = original(run, state, stopped)
-        run_inertias.append(result.inertia)
-        centroid_inertias.append(result.centroid_inertia)
-        return result
+    def states(run, state, inertia_to_beat):
+        for state in original_states(run, state, inertia_to_beat):  # noqa: B020
+            yield state
+        centroid_inertias.append(state.clustering.inertia)
 
-    monkeypatch.setattr(Run, "result", kept)
+    def result(run, state, stopped=""):
+        results.append(original_result(run, state, stopped))
+        return results[-1]
+
+    monkeypatch.setattr(Run, "states", states)
+    monkeypatch.setattr(Run, "result", result)
     quick(n_init=4, **settings).fit(X[:100])
-    assert len(run_inertias) == len(seeds)
+    assert len(centroid_inertias) == 4
     assert len(set(centroid_inertias)) > 1
-    assert many.inertia_ == run_inertias[np.argmin(centroid_inertias)]
-    assert one.inertia_ == run_inertias[0]
+    assert results[-1].centroid_inertia == min(centroid_inertias)
+    assert many.inertia_ == results[-1].inertia
+    assert one.inertia_ == results[0].inertia
 
 
 def test_swaps_never_end_at_a_higher_inertia(real_digits):

@@ -35,6 +35,9 @@ from dikmeans.registration.specification import MeasureSpec
 # Phases in which outliers do not count. Before them all images are needed to find out which fit.
 TRIMMED = {PhaseKind.SWAPS, PhaseKind.RELEARNING, PhaseKind.ALL_IMAGES}
 
+# Phases that follow when the centroids are final.
+DIVIDED = {PhaseKind.PROTOTYPES, PhaseKind.ASSIGNMENT}
+
 # Phases in which labeled images stay in the clusters of their classes.
 LABELED = {PhaseKind.RELEARNING, PhaseKind.ALL_IMAGES}
 
@@ -143,9 +146,22 @@ class FinishedRuns:
     n_iterations: int = 0
     best: RunResult | None = None
 
+    @property
+    def inertia_to_beat(self) -> float:
+        """Of the centroids of the best run."""
+        return np.inf if self.best is None else self.best.centroid_inertia
+
+    def without(self, state: RunState) -> FinishedRuns:
+        """With one run more, whose centroids did not beat the best."""
+        return replace(
+            self,
+            n_runs=self.n_runs + 1,
+            n_iterations=self.n_iterations + len(state.history),
+        )
+
     def including(self, result: RunResult) -> FinishedRuns:
         """With one run more."""
-        better = self.best is None or result.centroid_inertia < self.best.centroid_inertia
+        better = result.centroid_inertia < self.inertia_to_beat
         return FinishedRuns(
             self.n_runs + 1,
             self.n_iterations + len(result.history.iterations),
@@ -197,13 +213,21 @@ class Run:
         """The images that a phase works on."""
         return self.sample if phase.on_sample else self.dataset
 
-    def states(self, state: RunState | None = None) -> Iterator[RunState]:
-        """Carry the run out, from `state` or from the beginning; yields every state it reaches."""
+    def states(
+        self, state: RunState | None = None, inertia_to_beat: float = np.inf
+    ) -> Iterator[RunState]:
+        """Carry the run out, from `state` or from the beginning; yields every state it reaches.
+
+        A run whose centroids do not beat another run's ends with them: neither its prototypes nor
+        its labels will be asked for.
+        """
         state = self._begin() if state is None else state
         self._rng.set_state(state.random_numbers)
         for index, phase in enumerate(self.schedule.phases):
             if index < state.phase:
                 continue
+            if phase.kind in DIVIDED and not _inertia(state) < inertia_to_beat:
+                return
             if phase.kind is PhaseKind.ASSIGNMENT:
                 if index > state.phase:
                     yield replace(state, phase=index, iteration=0)
@@ -410,6 +434,11 @@ class Run:
     def _final_measure(self, clusters: IntArray, precision: FloatArray | None) -> Measure:
         """The full measure for centroids of these clusters."""
         return self._spec.build(self._shape, None if precision is None else precision[clusters])
+
+
+def _inertia(state: RunState) -> float:
+    assert state.clustering is not None
+    return state.clustering.inertia
 
 
 def _record(
