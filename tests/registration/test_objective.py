@@ -19,6 +19,11 @@ from dikmeans.registration.objective import (
 )
 from dikmeans.registration.sampling import PADDING, make_sampler, pad
 from tests import reference
+from tests.registration.inlined import from_python
+
+call_complete = from_python(complete)
+call_evaluate = from_python(evaluate)
+call_penalize = from_python(penalize)
 
 CASES = [
     ("affine", (12, 15)),
@@ -90,8 +95,8 @@ def evaluate_one(problem, pairs, pair, delta):
     for scratch in (work.rows, work.columns, work.slopes, work.rendered):
         scratch[:] = np.nan
     work.cells[:], work.active[:] = 10**6, 10**6
-    cost, n_active = evaluate(problem, pairs, pair, delta.ravel(), gradient, work)
-    complete(problem.sampler, n_active, gradient, work)
+    cost, n_active = call_evaluate(problem, pairs, pair, delta.ravel(), gradient, work)
+    call_complete(problem.sampler, n_active, gradient, work)
     return cost, gradient.reshape(delta.shape)
 
 
@@ -113,7 +118,7 @@ def test_complete_adds_to_the_gradient_with_phi_transposed_times_the_slopes(fami
     in_order[:, sampler.order] = counted.reshape(2, -1)[:, : warp.grid.n_pixels]
     expected = 2 * (pull + in_order @ sampler.phi.astype(float).T * sampler.scale[:, None])
     gradient = pull.ravel()
-    complete(sampler, len(active), gradient, work)
+    call_complete(sampler, len(active), gradient, work)
     np.testing.assert_allclose(
         gradient, expected.ravel(), atol=1e-5 * np.abs(expected).max() + 1e-6
     )
@@ -126,7 +131,7 @@ def test_an_even_ground_leaves_nothing_to_project(matched):
     dotted[:, :, 5, 9] = 1
     pairs = pairs._replace(templates=pad(dotted, "edge"))
     work, gradient = make_work(problem, pairs), np.zeros(32, np.float32)
-    _, n_active = evaluate(problem, pairs, 0, np.zeros(32, np.float32), gradient, work)
+    _, n_active = call_evaluate(problem, pairs, 0, np.zeros(32, np.float32), gradient, work)
     # the dot, its neighbors to the left and above, and the blocks of 4 x 4 that they lie in
     assert n_active == 1
     assert set(problem.sampler.order[work.active[0] :][:N_LANES]) >= {5 * 28 + 9, 4 * 28 + 8}
@@ -139,7 +144,7 @@ def test_penalize_returns_the_quadratic_form_and_half_its_gradient(seed, n_basis
     penalty = (root @ root.T).astype(np.float32)
     delta = rng.normal(size=2 * n_basis).astype(np.float32)
     pull = np.full_like(delta, np.nan)
-    cost = penalize(penalty, delta, pull)
+    cost = call_penalize(penalty, delta, pull)
     exact = penalty.astype(float) @ delta
     assert cost == pytest.approx((exact * delta).sum(), rel=1e-4, abs=1e-4)
     np.testing.assert_allclose(pull, exact, rtol=1e-4, atol=1e-2)

@@ -17,6 +17,9 @@ from dikmeans.registration.sampling import (
 from dikmeans.registration.solvers import QuasiNewton
 from dikmeans.registration.warped_measure import WarpedMeasure
 from tests import reference
+from tests.registration.inlined import from_python
+
+call_locate = from_python(locate)
 
 SHAPES = [(28, 28), (9, 20), (20, 9), (1, 40), (3, 17), (4, 4)]
 BORDERS = ["zero", "edge", "rim"]
@@ -56,7 +59,7 @@ def located(sampler, delta):
     """Cells and fractions of all pixels by the compiled loop, row by row."""
     n_places = len(sampler.block_weight)
     cells, fractions = np.empty(n_places, np.uint32), np.empty((2, n_places), np.float32)
-    locate(sampler, delta.ravel(), cells, *fractions)
+    call_locate(sampler, delta.ravel(), cells, *fractions)
     n_pixels, order = len(sampler.order), sampler.order
     in_order = np.empty(n_pixels, np.uint32), np.empty((2, n_pixels), np.float32)
     in_order[0][order], in_order[1][:, order] = cells[:n_pixels], fractions[:, :n_pixels]

@@ -12,6 +12,7 @@ from dikmeans.registration.solvers import Stage, resolve_solver
 from dikmeans.registration.solvers.quasi_newton import _direction, _History
 from tests import reference
 from tests.helpers import build_measure
+from tests.registration.inlined import from_python
 
 
 @pytest.fixture(scope="module")
@@ -355,7 +356,7 @@ class TestQuasiNewton:
             history.steps[i % memory], history.changes[i % memory] = step, hessian @ step
             history.weights[i % memory] = 1 / (step @ hessian @ step)
         history.gradient[:] = rng.normal(size=n)
-        slope = _direction(inverse.astype(np.float32), history, n_stored)
+        slope = from_python(_direction)(inverse.astype(np.float32), history, n_stored)
         recent = past[-memory:] if n_stored else past
         matrix = reference.bfgs_inverse(inverse, recent, recent @ hessian)
         expected = -matrix @ history.gradient

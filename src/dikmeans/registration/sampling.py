@@ -54,7 +54,13 @@ if hasattr(CPUTargetOptions, "_nrt"):
     NO_REFCOUNTS["_nrt"] = False
 # Compiled functions that others call are inlined: else a process that compiles them runs other code
 # than one that finds their callers in the cache, and sums are reordered in another way.
-INLINED = {**NO_REFCOUNTS, "forceinline": True}
+# Python does not call them: what would let it takes as long to compile as they do.
+INLINED = {
+    **NO_REFCOUNTS,
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 class Sampler(NamedTuple):

@@ -10,11 +10,15 @@ from dikmeans.registration import make_warp
 from dikmeans.registration.descent import Descent
 from dikmeans.registration.objective import complete, evaluate, make_work
 from tests import reference
+from tests.registration.inlined import from_python
 from tests.registration.torch.device_pairs import both, some_precision, some_warps
 
 torch = pytest.importorskip("torch")
 
 CPU = torch.device("cpu")
+
+call_complete = from_python(complete)
+call_evaluate = from_python(evaluate)
 SHAPES = [(12, 15), (1, 40)]
 CHANNELS = [1, 3]
 
@@ -50,8 +54,8 @@ def compiled_values(problem, pairs, deltas):
     flat = deltas.reshape(len(deltas), -1)
     work, costs, gradients = make_work(problem, pairs), [], np.empty_like(flat)
     for i, delta in enumerate(flat):
-        cost, n_active = evaluate(problem, pairs, i, delta, gradients[i], work)
-        complete(problem.sampler, n_active, gradients[i], work)
+        cost, n_active = call_evaluate(problem, pairs, i, delta, gradients[i], work)
+        call_complete(problem.sampler, n_active, gradients[i], work)
         costs.append(cost)
     return np.array(costs), gradients
 
