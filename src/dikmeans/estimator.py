@@ -78,6 +78,7 @@ from dikmeans.notebook import centroids_html
 from dikmeans.outofcore.minibatch import FirstImages, absorb
 from dikmeans.outofcore.sources import Source, is_read_in_pieces, open_source
 from dikmeans.outofcore.workers import open_dataset
+from dikmeans.parallel.threads import single_blas_thread
 from dikmeans.parameters import (
     ARRAY_LIKE,
     FLAG,
@@ -534,6 +535,7 @@ class DIKMeans(
                     checkpoint, seeds, lambda: self._fingerprint(dataset, seeds, labels)
                 ) as store,
                 Progress(self, schedule, len(seeds), progress) as reporter,
+                single_blas_thread(),  # throughout: threads that wait for the next call keep busy
             ):
                 finished, run, state = store.finished, None, None
                 try:
