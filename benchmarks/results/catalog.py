@@ -24,8 +24,8 @@ _ALL = (
     Part(
         "many-clusters",
         "speed.md",
-        "python -m benchmarks.many_clusters --images 1500 --clusters 10 50 200 1000",
-        6,
+        "python -m benchmarks.many_clusters --images 50000 --clusters 10 50 200 500 1000",
+        10,
     ),
     Part("unequal-sizes", "speed.md", "python -m benchmarks.unequal_sizes --seeds 0 1 2", 5),
     Part("mnist-fit", "speed.md", "python -m benchmarks.mnist_fit --seeds 0 1 2", 4),

@@ -294,9 +294,10 @@ class TestManyCentroids:
 
     @pytest.fixture
     def many(self, digits_by_class):
-        """Eighty digits as centroids, eighty others as images."""
-        pictures = scale_to_unit_norm(digits_by_class[:, :16].reshape(-1, 1, 28, 28))
-        return Problem.of(pictures[1::2], build_measure((28, 28))), pictures[::2].copy()
+        """A hundred and sixty digits as centroids, eighty others as images."""
+        pictures = scale_to_unit_norm(digits_by_class[:, :24].reshape(-1, 1, 28, 28))
+        is_image = np.arange(len(pictures)) % 3 == 0
+        return Problem.of(pictures[is_image], build_measure((28, 28))), pictures[~is_image].copy()
 
     def test_candidates_are_few_ascending_and_nearly_always_include_the_nearest(self, many):
         problem, centroids = many

@@ -69,7 +69,7 @@ class TestProspects:
         rng = np.random.default_rng(0)
         losses, gains = rng.uniform(0, 1, (2, 200))
         chosen = swaps._best_prospects(losses, self.splits(gains), frozenset())
-        assert len(chosen) == swaps.swaps_per_trial(200) == 5
-        assert len({cluster for pair in chosen for cluster in pair}) == 10
+        assert len(chosen) == swaps.swaps_per_trial(200) == 20
+        assert len({cluster for pair in chosen for cluster in pair}) == 40
         balances = [gains[split] - losses[drop] for drop, split in chosen]
         assert balances == sorted(balances, reverse=True)

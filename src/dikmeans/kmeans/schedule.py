@@ -28,6 +28,7 @@ from typing import ClassVar
 from sklearn.base import BaseEstimator
 
 from dikmeans.kmeans.prototypes import PrototypeRule, prototype_rule
+from dikmeans.kmeans.swaps import swaps_per_trial
 from dikmeans.parameters import FLAG, Constraint, Number, OneOf, Whole, check_parameters
 from dikmeans.registration.warps import WarpName
 
@@ -40,8 +41,8 @@ RELEARN_ITERATIONS = 3
 # only hundreds of clusters exceed, with so many images each.
 AUTO_SAMPLE_SIZE, AUTO_SAMPLE_PER_CLUSTER = 4000, 200
 MANY_IMAGES, MANY_CLUSTERS_SAMPLE = 20_000, 40
-# "auto": as many trials of swaps as there are clusters, within these bounds. With more clusters a
-# trial makes several swaps.
+# "auto": as many trials of swaps as there are clusters, within these bounds; the lower one with
+# many clusters, where a trial makes several swaps.
 AUTO_MIN_SWAPS, AUTO_MAX_SWAPS = 10, 40
 # "auto": as many runs as take the time of one with so many pairs of images and clusters, at most so
 # many.
@@ -55,8 +56,9 @@ class Search(BaseEstimator):
     ----------
     n_swaps : "auto" or int, default="auto"
         Trials of moving a centroid from where it is missed least to a cluster worth splitting, kept
-        if the inertia falls. With 80 clusters or more, each trial moves several. "auto" is the
-        number of clusters, at least 10 and at most 40; 0 with ``warp="none"``.
+        if the inertia falls. With 80 clusters or more, each trial moves a tenth of them. "auto" is
+        the number of clusters, at least 10 and at most 40; 10 with 80 clusters or more; 0 with
+        ``warp="none"``.
     sample_size : "auto" or int, default="auto"
         Seeds are drawn from, and the search works on, a random sample of at most so many images.
         "auto" is 4,000, or 200 per cluster if that is more; above 20,000 it is 40 per cluster.
@@ -304,7 +306,11 @@ def resolve_n_init(n_init: int | str, n_images: int, n_clusters: int, warp: str)
 def resolve_n_swaps(search: Search, n_clusters: int, warp: str) -> int:
     """Trials of swaps, at most."""
     if search.n_swaps == "auto":
-        return 0 if warp == "none" else min(max(AUTO_MIN_SWAPS, n_clusters), AUTO_MAX_SWAPS)
+        if warp == "none":
+            return 0
+        if swaps_per_trial(n_clusters) > 1:
+            return AUTO_MIN_SWAPS
+        return min(max(AUTO_MIN_SWAPS, n_clusters), AUTO_MAX_SWAPS)
     return int(search.n_swaps)
 
 

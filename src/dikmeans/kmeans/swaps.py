@@ -32,11 +32,12 @@ SPLIT_TOL = 1e-3
 MIN_GAIN = 1e-4
 # A trial is worth its time if the estimated gain makes up for this share of the estimated loss.
 # Both estimates are far too pessimistic: they ignore that the other centroids will adapt. So trials
-# may be long shots until a few swaps have failed since one was kept.
+# may be long shots until a few trials have failed since one was kept.
 WORTHWHILE, LONG_SHOT, N_LONG_SHOTS = 0.2, 0.05, 3
 MIN_MEMBERS = 4
-# A trial makes one swap for each so many clusters, or one.
-CLUSTERS_PER_SWAP = 40
+# From so many clusters on, a trial makes one swap for each ten of them: ten such trials end at a
+# lower inertia than forty with a quarter of the swaps each, in less than half the time.
+MANY_CLUSTERS, CLUSTERS_PER_SWAP = 80, 10
 
 
 class Split(NamedTuple):
@@ -162,9 +163,9 @@ def swaps_per_trial(n_clusters: int) -> int:
     Examples
     --------
     >>> [swaps_per_trial(n_clusters) for n_clusters in (10, 79, 80, 1000)]
-    [1, 1, 2, 25]
+    [1, 1, 8, 100]
     """
-    return max(1, n_clusters // CLUSTERS_PER_SWAP)
+    return 1 if n_clusters < MANY_CLUSTERS else n_clusters // CLUSTERS_PER_SWAP
 
 
 def drop_losses(dataset: Dataset, measure: Measure, clustering: Clustering) -> FloatArray:
@@ -206,14 +207,15 @@ def _best_prospects(
     losses: FloatArray, splits: dict[int, Split], failed: frozenset[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """The most promising swaps (drop, split) among those worth a trial; no cluster twice."""
-    least = LONG_SHOT if len(failed) < N_LONG_SHOTS else WORTHWHILE
+    n_swaps = swaps_per_trial(len(losses))
+    least = LONG_SHOT if len(failed) < N_LONG_SHOTS * n_swaps else WORTHWHILE
     gains = np.array([splits[k].gain for k in range(len(losses))])
     balance = np.where(gains > least * losses[:, None], gains - losses[:, None], -np.inf)
     np.fill_diagonal(balance, -np.inf)
     for pair in failed:
         balance[pair] = -np.inf
     chosen: list[tuple[int, int]] = []
-    for _ in range(swaps_per_trial(len(losses))):
+    for _ in range(n_swaps):
         # among equals, the last: of the clusters that are dropped, then of those that are split
         best = balance.size - 1 - int(balance.ravel()[::-1].argmax())
         drop, split = divmod(best, len(losses))

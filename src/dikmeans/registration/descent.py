@@ -40,7 +40,10 @@ PROMISING, CLEARLY_BETTER = 1.5, 0.8
 N_REFINED_ORIENTATIONS = 3
 # With many centroids, so many pairs of an image take part in the affine stage: those with the best
 # poses. So many of them go further, and are its candidates from then on.
-MAX_AFFINE, MAX_CANDIDATES = 128, 48
+MAX_AFFINE, MAX_CANDIDATES = 512, 80
+# Many of them resemble the image, and low-pass pictures hardly tell which does most: what a pair
+# may cost to go further is so many times as much.
+LENIENCY = 2.0
 # On the sharp pictures a pair is refined as long as it promises a cost below this multiple of what
 # the best pair of its image has reached. Low-pass pictures do not tell that exactly.
 CLOSE = 1.5
@@ -154,6 +157,9 @@ class Descent:
 
         With `narrow` only the candidates of each image remain.
         """
+        narrow = narrow and self._shape[1] > MAX_CANDIDATES
+        if narrow:
+            prune *= LENIENCY
         levels = self._measure.pyramid(self._images, self._measure.grids)
         active: IntArray = np.arange(len(self._costs))
         for stage in stages:
