@@ -30,7 +30,7 @@ class VaDE(DeepClusterer):
     likelihood : {"bernoulli", "gaussian"}, default="bernoulli"
         Of the pixels: Bernoulli, the authors' choice for digits, or Gaussian of unit variance. Also
         used in the pre-training.
-    cluster_learning_rate : float, default=1e-3
+    cluster_learning_rate : float, default=2e-4
         Of the second phase; it is constant for the first half and falls to 0 in the second.
     epochs : int, default=30
         Passes through the images in the second phase.
@@ -56,7 +56,7 @@ class VaDE(DeepClusterer):
     """
 
     likelihood: str = "bernoulli"
-    cluster_learning_rate: float = 1e-3
+    cluster_learning_rate: float = 2e-4
     epochs: int = 30
     n_init: int = 5
 
