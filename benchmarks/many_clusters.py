@@ -7,7 +7,7 @@ K, from the row before and from the first, and the memory of the alignments per 
 centroids then reached a sample of the images is assigned from scratch, and again with every pair
 aligned to the end: how far the inertia lies above the latter's.
 
-    python -m benchmarks.many_clusters [--images 2000] [--clusters 10 50 200 500] [--sample 500]
+    python -m benchmarks.many_clusters [--images 2000] [--clusters 10 50 200 500] [--sample 1000]
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--clusters", type=int, nargs="+", default=[10, 50, 200, 500])
-    parser.add_argument("--sample", type=int, default=500, help="images aligned exhaustively")
+    parser.add_argument("--sample", type=int, default=1000, help="images aligned exhaustively")
     options = parser.parse_args()
     images = glyphs(options.images)
     dataset, measure = Dataset.in_memory(images), MeasureSpec().build((28, 28))

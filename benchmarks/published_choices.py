@@ -40,7 +40,7 @@ class Choice:
 
 
 CHOICES = (
-    Choice("as it is: 8 x 8 landmarks, 50 steps at 0.001, filter of 1.5 pixels"),
+    Choice("as it is: 8 x 8 landmarks, 50 steps at 0.001, affine at 0.005, filter of 1.5 pixels"),
     Choice("filter of 3 pixels", {"low_pass": 3.0}),
     Choice("no filter", {"low_pass": 0.0}),
     Choice("6 x 6 landmarks", {"landmarks": 6}),
@@ -51,6 +51,7 @@ CHOICES = (
     Choice("rate 0.01", {"learning_rate": 1e-2}),
     Choice("rate 0.05", {"learning_rate": 5e-2}),
     Choice("150 steps", {"steps": 150}),
+    Choice("affine maps at a rate of 0.02", {"affine_learning_rate": 0.02}),
     Choice("warm starts", parameters={"solver__warm_starts": True}),
     Choice("affine maps only (AI K-means)", parameters={"warp": "affine"}),
 )

@@ -258,8 +258,9 @@ def test_as_published_follows_the_paper(real_digits):
     model = DIKMeans.as_published(4, landmarks=3, steps=10, max_iter=3, random_state=0)
     assert model.smoothness == 0
     assert model.direction == "image-to-centroid"
-    assert repr(model.solver) == "Adam(learning_rate=0.001, steps=10, warm_starts=False)"
-    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.02, 100)
+    assert (model.solver.learning_rate, model.solver.steps) == (0.001, 10)
+    assert (model.solver.affine_learning_rate, model.solver.affine_steps) == (0.005, 100)
+    assert not model.solver.warm_starts
     assert (model.search.n_swaps, model.search.warm_up) == (0, False)
     assert (model.init, model.preprocessing, model.n_prototypes) == ("k-means++", "unit-norm", 1)
     model.fit(X[:60])
@@ -271,7 +272,7 @@ def test_as_published_follows_the_paper(real_digits):
 @pytest.mark.parametrize("warp", ["affine", "tps"])
 def test_as_published_solves_every_pair_from_scratch_in_every_iteration(tiny_digits, warp):
     # Algorithm 2 written out: each distance by a call of its own, which knows nothing of any other.
-    X = tiny_digits[0][:14].astype(float)
+    X = tiny_digits[0][:40].astype(float)
     X /= np.linalg.norm(X, axis=(1, 2), keepdims=True)
     options = {"warp": warp, "landmarks": 3, "smoothness": 0.0, "direction": "image-to-centroid"}
     solver = Adam(0.001, 5, affine_steps=10, warm_starts=False)
@@ -288,6 +289,14 @@ def test_as_published_solves_every_pair_from_scratch_in_every_iteration(tiny_dig
     np.testing.assert_allclose(model.cluster_centers_, centroids, atol=1e-4)
     warm = clone(model).set_params(solver__warm_starts=True).fit(X)
     assert np.abs(warm.cluster_centers_ - centroids).max() > 0.01
+
+
+def test_as_published_ends_when_no_image_changes_its_cluster(tiny_digits):
+    X = tiny_digits[0][:14]
+    model = DIKMeans.as_published(3, landmarks=3, steps=5, init=X[:3])
+    history = model.set_params(search__tol=0.0).fit(X).history_
+    assert history.stopped == "no image changed its cluster"
+    assert [record.moved == 0 for record in history.iterations].index(True) == model.n_iter_ - 1
 
 
 def test_alignments_explain_the_assignment(fitted):

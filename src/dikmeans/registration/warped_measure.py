@@ -351,7 +351,13 @@ class WarpedMeasure:
     # -- convergence ---------------------------------------------------------------------------
 
     def stop_reason(self, change: Change, tol: float) -> str:
-        """The inertia hardly falls, or falls slowly while hardly any image moves."""
+        """The inertia hardly falls, or falls slowly while hardly any image moves.
+
+        Without warm starts, where every iteration costs as much as the first, it is enough that no
+        image moves.
+        """
+        if not self.warm_starts and change.moved == 0:
+            return "no image changed its cluster"
         fall = change.inertia_before - change.inertia
         if fall <= tol * change.inertia_before:
             return "the inertia fell by less than tol"

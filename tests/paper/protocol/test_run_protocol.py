@@ -220,12 +220,10 @@ def test_every_column_of_the_paper_is_a_task_and_every_row_is_whole():
 
 
 @pytest.mark.parametrize(("name", "warp"), [("ai-k-means", "affine"), ("di-k-means", "tps")])
-def test_the_rows_as_published_choose_the_low_pass_filter_by_the_distortion(name, warp):
+def test_the_rows_as_published_solve_every_pair_from_scratch_without_a_penalty(name, warp):
     model = get_model(f"{name}-published").make(3, 7)
-    assert (model.estimator.warp, model.estimator.random_state) == (warp, 7)
-    assert not model.estimator.solver.warm_starts
-    assert (model.parameter, model.values) == ("solver__low_pass", (1.5, 3.0))
+    assert (model.warp, model.random_state, model.smoothness) == (warp, 7, 0)
+    assert not model.solver.warm_starts
     parameters = get_model(f"{name}-published").parameters(3)
     assert parameters == json.loads(json.dumps(parameters))
-    assert parameters["values"] == [1.5, 3.0]
-    assert parameters["estimator__solver__steps"] == 50
+    assert (parameters["solver__steps"], parameters["search__n_swaps"]) == (50, 0)
