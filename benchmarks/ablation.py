@@ -7,7 +7,7 @@ class means: what the measure would give if the search were perfect. It is the o
 labels are used before the final figure. "mnist-deformed" are MNIST digits, each under a strong
 random spline.
 
-    DIKMEANS_DATA=... python -m benchmarks.ablation --data mnist arabic-characters --seeds 0 1 2
+    DIKMEANS_DATA=... python -m benchmarks.ablation --data mnist --questions search pictures
 """
 
 from __future__ import annotations
@@ -41,46 +41,41 @@ class Variant:
     title: str
     parameters: dict[str, Any] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
-    pictures: Pictures = lambda images: images
+    pictures: Pictures | None = None
     ceiling: bool = False
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing differs from the defaults."""
+        return not (self.parameters or self.constants or self.pictures or self.ceiling)
 
 
 def _blurred(images: np.ndarray) -> np.ndarray:
     return ndimage.gaussian_filter(images, (0, 0.7, 0.7))
 
 
-_PICTURES = "dikmeans.preprocessing"
 _BENDING = {"search__deformation_prior": "bending"}
 DEFORMED, REACH = "mnist-deformed", 0.12
 
 QUESTIONS: dict[str, tuple[Variant, ...]] = {
-    "the search": (
+    "search": (
         Variant("defaults"),
         Variant("no swaps", {"search__n_swaps": 0}),
         Variant("only swaps that look good", constants={"dikmeans.kmeans.swaps.WORTHWHILE": 0.5}),
+        Variant("no warm-up", {"search__warm_up": False}),
         Variant("neither swaps nor warm-up", {"search__n_swaps": 0, "search__warm_up": False}),
+        Variant("random seeds", {"init": "random"}),
+        Variant("random seeds, no swaps", {"init": "random", "search__n_swaps": 0}),
         Variant("ceiling", ceiling=True),
     ),
-    "the warm-up": (
-        Variant("warm-up (default)"),
-        Variant("no warm-up", {"search__warm_up": False}),
-        Variant("warm-up, no swaps", {"search__n_swaps": 0}),
-        Variant("no warm-up, no swaps", {"search__warm_up": False, "search__n_swaps": 0}),
-    ),
-    "the seeds": (
-        Variant("k-means++ (default)"),
-        Variant("random images", {"init": "random"}),
-        Variant("k-means++, no swaps", {"search__n_swaps": 0}),
-        Variant("random images, no swaps", {"init": "random", "search__n_swaps": 0}),
-    ),
-    "the penalty": (
+    "penalty": (
         Variant("learned prior (default)"),
         Variant("bending energy", _BENDING),
         Variant("bending energy, twice as smooth", {**_BENDING, "smoothness": 0.6}),
         Variant("bending energy, 6 x 6 landmarks", {**_BENDING, "landmarks": 6}),
         Variant("learned prior, 6 x 6 landmarks", {"landmarks": 6}),
     ),
-    "the prototypes": (
+    "prototypes": (
         Variant("one per cluster", {"n_prototypes": 1}),
         *(
             Variant(
@@ -92,11 +87,11 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
         Variant("ceiling, one per cluster", {"n_prototypes": 1}, ceiling=True),
         Variant("ceiling, up to 4", ceiling=True),
     ),
-    "the direction": (
+    "direction": (
         Variant("centroid onto image (default)"),
         Variant("image onto centroid", {"direction": "image-to-centroid"}),
     ),
-    "the pictures": (
+    "pictures": (
         Variant("auto (default)"),
         Variant("unit norm", {"preprocessing": "unit-norm"}),
         Variant("local contrast", {"preprocessing": "local-contrast"}),
@@ -105,61 +100,14 @@ QUESTIONS: dict[str, tuple[Variant, ...]] = {
         Variant("square root, unit norm", {"preprocessing": "unit-norm"}, pictures=np.sqrt),
         Variant("blurred, unit norm", {"preprocessing": "unit-norm"}, pictures=_blurred),
     ),
-    "the neighborhood": (
-        *(
-            Variant(
-                f"as wide as {width} of a side",
-                {"preprocessing": "local-contrast"},
-                {f"{_PICTURES}.local_contrast.NEIGHBORHOOD": width},
-            )
-            for width in (0.04, 0.06, 0.08, 0.12)
-        ),
-        *(
-            Variant(
-                f"faint below {faint}",
-                {"preprocessing": "local-contrast"},
-                {f"{_PICTURES}.local_contrast.FAINT": faint},
-            )
-            for faint in (0.1, 1.0)
-        ),
-        Variant("ceiling of local contrast", {"preprocessing": "local-contrast"}, ceiling=True),
-        Variant("ceiling of unit norm", {"preprocessing": "unit-norm"}, ceiling=True),
-    ),
-    "the whitening": (
-        Variant("unit norm", {"preprocessing": "unit-norm"}),
-        *(
-            Variant(f"strength {share}", constants={f"{_PICTURES}.whitening.STRENGTH": share})
-            for share in (0.2, 0.3, 0.4, 0.45, 0.5, 0.6)
-        ),
-    ),
-    "the place": (
-        Variant("where the template is found (default)"),
-        Variant("as photographed", constants={f"{_PICTURES}.template.FARTHEST": 0.0}),
-        *(
-            Variant(
-                f"strength {share}", constants={f"{_PICTURES}.subject_centering.STRENGTH": share}
-            )
-            for share in (0.0, 0.3, 0.5, 1.0)
-        ),
-    ),
-    "the window": (
-        *(
-            Variant(
-                f"as wide as {width:.2f} of a side",
-                {"preprocessing": "subject-centering"},
-                {f"{_PICTURES}.subject_centering.WINDOW_WIDTH": width},
-            )
-            for width in (0.12, 1 / 6, 0.25, 0.35, 10.0)
-        ),
-        Variant("ceiling of the subject", {"preprocessing": "subject-centering"}, ceiling=True),
-        Variant("ceiling of unit norm", {"preprocessing": "unit-norm"}, ceiling=True),
-    ),
 }
 
 
 def measure(variant: Variant, data: Any, seeds: list[int]) -> list[str]:
     """Label-free accuracy, worst and best of all seeds, and mean inertia, in words."""
-    train, test = variant.pictures(data.train.images), variant.pictures(data.test.images)
+    train, test = data.train.images, data.test.images
+    if variant.pictures:
+        train, test = variant.pictures(train), variant.pictures(test)
     parameters = dict(variant.parameters)
     if variant.ceiling:
         labels = data.train.labels
@@ -246,10 +194,16 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for name in options.data:
         data = load_data(name, options.train_size)
+        defaults = measure(Variant("defaults"), data, options.seeds)
         for question in options.questions:
             print(f"\n{data.title}, {len(data.train)} training images, seeds {options.seeds}\n")
-            rows = ([v.title, *measure(v, data, options.seeds)] for v in QUESTIONS[question])
-            print_table([question, "label-free (%)", "all seeds (%)", "mean inertia"], rows)
+            rows = (
+                [v.title, *(defaults if v.is_default else measure(v, data, options.seeds))]
+                for v in QUESTIONS[question]
+            )
+            print_table(
+                [f"the {question}", "label-free (%)", "all seeds (%)", "mean inertia"], rows
+            )
 
 
 if __name__ == "__main__":
