@@ -30,6 +30,12 @@ _ALL = (
     Part("unequal-sizes", "speed.md", "python -m benchmarks.unequal_sizes --seeds 0 1 2", 5),
     Part("mnist-fit", "speed.md", "python -m benchmarks.mnist_fit --seeds 0 1 2", 4),
     Part(
+        "against-earlier",
+        "speed.md",
+        "python -m benchmarks.compare_commits 66b1ffa --whole",
+        15,
+    ),
+    Part(
         "solver",
         "speed.md",
         "python -m benchmarks.solver --images 300 --sides 4 8 --smoothness 0.3",
