@@ -2,9 +2,10 @@
 
 Every job is a process of its own, with one of the two source trees on its path; the trees take
 turns, so that a busy machine slows both alike. Times are processor seconds, which other programs
-disturb least (and those of the clock for the first contact, part of which has one thread). What is reported of each quantity is its median in both trees and the ratio of the
-working tree to the commit, turn by turn: its median, the lowest and the highest. Each turn has
-another seed. Inertia and accuracy stand beside the times: what is faster and worse is no gain.
+disturb least (and those of the clock for the first contact, part of which has one thread). What is
+reported of each quantity is its median in both trees and the ratio of the working tree to the
+commit, turn by turn: its median, the lowest and the highest. Each turn has another seed. Inertia
+and accuracy stand beside the times: what is faster and worse is no gain.
 
 Only what every version of the package has is used (``DIKMeans(10, random_state=0).fit(X)``,
 ``predict``, the tree's own ``benchmarks/kernel.py``), so that commits far apart can be compared.
