@@ -180,11 +180,12 @@ class DIKMeans(
         brought to the same place in all images and whitened, and all else fades. None: images are
         compared as they are. "auto" is "local-contrast" for thin and "whitening" for thick things
         on a dark background, "subject-centering" for images without one, such as photographs, and
-        "unit-norm" for signals, tiny images and those with negative values; before that, where the
-        ground is plain but not black, every pixel is replaced by its distance from the ground
-        ("background"), and what is not in the middle is brought there ("centering"), or to one size
-        as well where sizes differ ("size-normalization"). Centroids live in the space of the
-        preprocessed images. See `dikmeans.preprocessing`.
+        "unit-norm" for signals, tiny images and those with negative values and no plain ground;
+        before that, where the ground is plain but not black, or values are negative, every pixel is
+        replaced by its distance from the ground ("background"), and what is not in the middle is
+        brought there ("centering"), or to one size as well where sizes differ
+        ("size-normalization"). Centroids live in the space of the preprocessed images. See
+        `dikmeans.preprocessing`.
     intensity : {"auto", "fixed", "affine"}, default="auto"
         Whether light and contrast of images count: "fixed" compares values as they are, "affine"
         solves for the gain and the offset of every pair, in every channel, so that they do not

@@ -244,7 +244,11 @@ def test_background_and_thickness_tell_which(walls, rough_walls, real_digits):
     assert chosen(rough_walls[:, None]) == "subject-centering"
     assert chosen(walls[:, None]) == "background + local-contrast"
     assert chosen(1 - thick[:, None]) == "background + whitening"
-    assert chosen(-walls[:, None]) == "unit-norm"  # not a picture's intensities
+    assert chosen(-rough_walls[:, None]) == "unit-norm"  # not a picture's intensities
+    # a plain ground is found whatever the sign: noise around 0, and standardized pictures
+    noise = np.random.default_rng(0).normal(scale=0.016, size=X[:40].shape)
+    assert chosen((X[:40] + noise)[:, None]) == "background + local-contrast"
+    assert chosen(((X[:40] - X.mean()) / X.std())[:, None]) == "background + local-contrast"
     assert chosen(walls[:, None, :1]) == "unit-norm"  # a signal
     assert chosen(np.zeros((3, 1, 16, 16))) == "unit-norm"  # black
 

@@ -69,8 +69,6 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
     """
     if min(pictures.shape[2:]) < SMALLEST_SIDE:
         return UnitNorm(), "signals and tiny pictures are only scaled"
-    if pictures.min() < 0:
-        return UnitNorm(), "pictures with negative values are only scaled"
     if not pictures.any():
         return UnitNorm(), "all pictures are black"
     steps: list[Preprocessor] = []
@@ -78,13 +76,17 @@ def choose_preprocessing(pictures: FloatArray) -> tuple[Preprocessor, str]:
     has_alpha = find_alpha(pictures) > 0
     ground = find_ground(pictures[learning_indices(len(pictures), N_TELLING)])
     is_plain = has_alpha or ground.is_plain
-    if has_alpha or (is_plain and not ground.is_black):
+    has_negative = bool(pictures.min() < 0)
+    if has_negative and not is_plain:
+        return UnitNorm(), "pictures with negative values and no plain ground are only scaled"
+    if has_alpha or (is_plain and (has_negative or not ground.is_black)):
         steps.append(Background())
-        reasons.append(
-            "the pictures have an alpha channel, which tells their ground"
-            if has_alpha
-            else "the pictures have a plain ground that is not black"
-        )
+        if has_alpha:
+            reasons.append("the pictures have an alpha channel, which tells their ground")
+        elif has_negative:
+            reasons.append("the pictures have a plain ground, and negative values")
+        else:
+            reasons.append("the pictures have a plain ground that is not black")
         pictures = steps[-1].learn(pictures).apply(pictures)
     elif not is_plain and not has_dark_background(pictures):
         return SubjectCentering(), "the pictures have no plain ground"
