@@ -291,6 +291,15 @@ def test_as_published_solves_every_pair_from_scratch_in_every_iteration(tiny_dig
     assert np.abs(warm.cluster_centers_ - centroids).max() > 0.01
 
 
+def test_as_published_runs_without_a_low_pass_filter(tiny_digits):
+    X = tiny_digits[0][:14]
+    options = {"landmarks": 3, "steps": 5, "max_iter": 2, "init": X[:3]}
+    plain = DIKMeans.as_published(3, low_pass=0, **options).fit(X)
+    smooth = DIKMeans.as_published(3, **options).fit(X)
+    assert np.isfinite(plain.inertia_)
+    assert plain.inertia_ != smooth.inertia_
+
+
 def test_as_published_ends_when_no_image_changes_its_cluster(tiny_digits):
     X = tiny_digits[0][:14]
     model = DIKMeans.as_published(3, landmarks=3, steps=5, init=X[:3])

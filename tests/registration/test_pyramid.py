@@ -99,6 +99,17 @@ def test_an_unhalved_picture_still_gets_a_smoother_level():
     np.testing.assert_allclose(level[0, 0], ndimage.gaussian_filter(picture[0, 0], 0.75), atol=1e-9)
 
 
+@pytest.mark.parametrize("border", ["zero", "edge"])
+def test_without_a_filter_a_coarse_level_is_the_mean_of_blocks(border):
+    pictures = np.random.default_rng(0).random((2, 1, 28, 28))
+    level = build_pyramid(pictures, pyramid_grids((28, 28)), border, low_pass=0)[1]
+    np.testing.assert_allclose(level, pictures.reshape(2, 1, 14, 2, 14, 2).mean(axis=(3, 5)))
+    small = pictures[:, :, :16, :16]  # too small to be halved: it stays as it is
+    np.testing.assert_array_equal(
+        build_pyramid(small, pyramid_grids((16, 16)), border, low_pass=0)[1], small
+    )
+
+
 def test_rows_of_a_signal_are_not_smoothed_into_nothing():
     signal = np.ones((1, 1, 1, 64))
     level = build_pyramid(signal, pyramid_grids((1, 64)), "zero")[1]

@@ -45,7 +45,8 @@ def build_pyramid(
 ) -> tuple[FloatArray, ...]:
     """Pictures (n, C, rows, columns) on each of `grids`, finest first.
 
-    `low_pass` is the standard deviation of the Gaussian, in pixels of the finer level.
+    `low_pass` is the standard deviation of the Gaussian, in pixels of the finer level; with 0 there
+    is none.
     """
     levels = [pictures]
     for grid in grids[1:]:
@@ -68,7 +69,8 @@ def _low_pass(
         if length == 1:
             continue
         sigma = low_pass / 2 if wanted == length else low_pass
-        pictures = ndimage.gaussian_filter1d(pictures, sigma, axis=axis, mode=mode)
+        if sigma > 0:
+            pictures = ndimage.gaussian_filter1d(pictures, sigma, axis=axis, mode=mode)
         if wanted < length:
             pictures = _halve(pictures, axis, border)
     return pictures
