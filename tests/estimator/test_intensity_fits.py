@@ -35,7 +35,7 @@ def test_exposure_does_not_show_in_the_clusters(digits, warp, direction):
     expected, found = fitted(digits, **words), fitted(exposed(digits), **words)
     # centroids have another tone, which single precision rounds in another way
     assert np.count_nonzero(found.labels_ != expected.labels_) <= (0 if warp == "none" else 1)
-    assert found.inertia_ == pytest.approx(expected.inertia_, rel=0.03)
+    assert found.inertia_ == pytest.approx(expected.inertia_, rel=0.05)
 
 
 def test_exposure_does_show_if_it_counts(digits):

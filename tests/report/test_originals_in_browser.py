@@ -138,7 +138,8 @@ def test_values_of_both_signs_are_drawn_in_two_colors_with_a_legend(
     chromium, digits_by_class, tmp_path
 ):
     X = digits_by_class[:2, :12].reshape(-1, 28, 28) - 0.5
-    model = DIKMeans(2, random_state=0, search=Search(n_swaps=0)).fit(X)
+    # "auto" would take the ground away, and the negative values with it
+    model = DIKMeans(2, preprocessing="unit-norm", random_state=0, search=Search(n_swaps=0)).fit(X)
     page = Page(chromium, write_report(tmp_path / "r.html", model, unlabeled(X)))
     page.js("setTheme('light')")
     for look in ("original", "compared"):

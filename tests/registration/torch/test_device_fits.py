@@ -87,7 +87,8 @@ def test_costs_are_as_close_to_the_compiled_ones_as_rounding_lets_anyone_be(
     noise = np.random.default_rng(0).normal(scale=2e-7, size=images.shape)
     shaken = compiled.align((images * (1 + noise)).astype(np.float32), bank).costs
     assert np.median(np.abs(ours / theirs - 1)) < 1e-3
-    assert share_alike(ours, theirs) > share_alike(shaken, theirs) - 0.1
+    # three standard errors of a difference of such shares of 200 pairs are 0.12 on their own
+    assert share_alike(ours, theirs) > share_alike(shaken, theirs) - 0.15
     assert ours.sum() == pytest.approx(theirs.sum(), rel=0.01)
     own = np.arange(len(images)), theirs.argmin(axis=1)
     assert np.median(ours[own] / theirs[own] - 1) < 1e-4
